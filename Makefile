@@ -3,7 +3,7 @@
 # Build output goes to a cache directory outside the clone, so that a fresh clone builds only what
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
-# Tests have working directories of their own.
+# The path must be absolute: tests have working directories of their own.
 ifeq ($(filter /%,$(CARGO_TARGET_DIR)),)
 override export CARGO_TARGET_DIR := $(CURDIR)/$(CARGO_TARGET_DIR)
 endif
@@ -11,7 +11,7 @@ endif
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export NODE_EXTRA_CA_CERTS ?= /etc/ssl/certs/ca-certificates.crt
 endif
-# What would help to build an edited file again slows the first build and fills the disk.
+# Incremental compilation slows the first build and fills the disk.
 export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release
 # Servers first: their conformance kits wait longest.
@@ -19,9 +19,9 @@ ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio dir
 # Installed by `kvdyno engines get`.
 PLUGINS := leveldb wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
-# What the suite `quick` runs, and the tests.
+# The version of RocksDB that the suite `quick` and the tests run.
 ROCKSDB := 11.8.1
-# What tests need beside it: two versions in one run.
+# The version that tests need beside it, for two versions in one run.
 ROCKSDB_OLDER := 9.10.0
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
@@ -30,8 +30,8 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-# Engines' own tests are `make soak`'s: the conformance kit of `make test` is on what is measured.
-# Examples are only compiled, by check-style.
+# `make soak` runs the engines' own tests: `make test` runs the conformance kit on the programs that
+# are measured. Examples are only compiled, by check-style.
 TEST_CRATES := cargo test --workspace $(ENGINES:%=--exclude kvdyno-%) --locked
 TEST_ENGINES := cargo test $(ENGINES:%=-p kvdyno-%) --lib --bins --tests --locked
 
@@ -52,7 +52,7 @@ help:
 	@echo "make image     the archive as a container image (podman, docker or buildah)"
 	@echo "make try-dist  tries the archive and the package in a minimal Debian (root, debootstrap)"
 
-# Without engines, RocksDB, a browser or root.
+# Needs no engines, no RocksDB, no browser and no root.
 check: check-style check-tests
 
 check-style:
@@ -70,35 +70,35 @@ demo:
 test:
 	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-program test-crates+test-page
 
-# Tools that are large to install, tests that take minutes and seldom find anything.
+# Installs large tools, and runs tests that take minutes and seldom find anything.
 soak:
 	@scripts/parts.sh setup soak-tools fetch build soak-crew library older-library get-engines get-plugins build-tests test-soak
 
 setup:
 	@scripts/setup.sh
 
-# Crates apart from their compilation, so that it is seen which of them takes the time.
+# Fetches crates apart from their compilation, so that the time of each is seen.
 fetch:
 	@cargo fetch --locked --quiet --target "$$(rustc -vV | sed -n 's/^host: //p')"
 
-# One command for all: what they share is compiled once. The two LMDBs have the same symbols, and
-# never meet: each worker is a program of its own.
+# One command builds all programs, so that shared crates are compiled once. The two LMDBs have the
+# same symbols, and never meet: each worker is a program of its own.
 build:
 	cargo build --release --workspace --locked
 
 engines: build
 	@$(MAKE) --no-print-directory library
 
-# Parts of it are chosen by `--bin`, not by `-p`: with `--workspace` cargo turns on the same features
-# of shared crates, and does not compile them again for all engines.
+# Single programs are chosen by `--bin`, not by `-p`: with `--workspace` cargo turns on the same
+# features of shared crates, and does not compile them again for all engines.
 program:
 	cargo build --release --workspace --locked --bin kvdyno
 
-# No more than the demo runs: a first table in minutes. `make engines` builds the others.
+# Builds only what the demo runs: a first table in minutes. `make engines` builds the others.
 build-demo:
 	cargo build --release --workspace --locked --bin kvdyno $(DEMO:%=--bin kvdyno-%)
 
-# Where it cannot be had it says why, and the demo goes without.
+# If RocksDB's library cannot be had, the script prints why, and the demo does without it.
 library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB) || true
 
@@ -109,8 +109,8 @@ older-library:
 get-engines:
 	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres mariadb memcached || true
 
-# More plugins that are built here, in two versions where tests compare them; without Go those of Go are
-# skipped by their tests.
+# More plugins that are built here, in two versions where tests compare them. Without Go, the tests
+# of plugins in Go are skipped.
 get-plugins:
 	@scripts/get-engines.sh $(BIN)/kvdyno tidesdb || true
 	@! command -v go >/dev/null || $(BIN)/kvdyno engines get bbolt 1.4.3 1.5.0 || true
@@ -119,15 +119,16 @@ get-plugins:
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)
 
-# The one program that needs MPI: on demand, and never with the others. libclang is for the bindings.
+# The one program that needs MPI: built on demand, and never with the others. The bindings need
+# libclang.
 .PHONY: crew
 crew:
 	@command -v mpicc >/dev/null || { echo "error: no mpicc on PATH; install it with" \
 		"\`apt-get install openmpi-bin libopenmpi-dev libclang-dev\`" >&2; exit 1; }
 	cargo build --release --locked -p kvdyno-crew --features mpi
 
-# The report's page: TypeScript to one HTML file, which is kept in the repository, and which the
-# program takes in. A test says when it is older than its sources.
+# Builds the report's page from TypeScript into one HTML file, which the repository keeps and the
+# program embeds. A test fails if the page is older than its sources.
 NODE_MODULES := report/node_modules/.package-lock.json
 
 page: $(NODE_MODULES)
@@ -138,7 +139,7 @@ $(NODE_MODULES): report/package.json report/package-lock.json
 	npm --prefix report ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# RocksDB from source for this machine's processor, beside the official library.
+# Builds RocksDB from source for this machine's processor, beside the official library.
 .PHONY: rocksdb-native
 rocksdb-native:
 	@scripts/rocksdb-native.sh
@@ -150,7 +151,7 @@ soak-tools:
 	@scripts/test-tools.sh fio mkfs valgrind java mpi prometheus fleet
 	@scripts/ferretdb.sh
 
-# Where soak-tools could install OpenMPI.
+# Builds the crew if soak-tools could install OpenMPI.
 soak-crew:
 	@! command -v mpicc >/dev/null || $(MAKE) --no-print-directory crew
 
@@ -158,12 +159,12 @@ build-tests:
 	$(TEST_CRATES) --lib --bins --tests --no-run --quiet
 
 # The program's own tests run it with the release workers beside it. They wait for drives and servers
-# more than they compute: three at a time for each processor, and no others beside them.
+# more than they compute: three run at a time for each processor, and no other tests beside them.
 test-program: export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 test-program:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --test program -- --skip soak::
 
-# These wait for their files to be synced.
+# These tests wait for their files to be synced.
 test-crates: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 test-crates:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --test '[!p]*' -- --skip soak::
@@ -173,7 +174,7 @@ test-soak:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --include-ignored soak::
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_ENGINES)
 
-# What is measured is built with other options than the tests: the conformance kit on just that.
+# Runs the conformance kit on the programs that are measured: tests are built with other options.
 test-engines:
 	@scripts/test-engines.sh $(BIN) $(ENGINES) $(PLUGINS)
 

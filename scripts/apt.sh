@@ -1,4 +1,4 @@
-# Sourced, in `set -u`: installing packages of Debian and Ubuntu.
+# Sourced by scripts with `set -u`: installs packages of Debian and Ubuntu.
 
 # Installs packages, or prints why they cannot be installed and returns 1.
 apt_install() {

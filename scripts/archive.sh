@@ -1,5 +1,5 @@
-# Sourced by scripts that make something of the archive of `make dist`, with their arguments: sets
-# `archive`, from the first of them or else the newest in dist/, and `version`, from its name.
+# Sourced, with their arguments, by scripts that repack the archive of `make dist`. Sets `archive`
+# to the first argument, or else to the newest archive in dist/, and `version` from its name.
 
 fail() {
     printf 'error: %s\nhint: %s\n' "$1" "$2" >&2

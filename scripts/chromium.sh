@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a Chromium for the page's tests; installs Debian's where there is none and that
-# is possible. Prints nothing where none can be had: the tests then skip the browser.
+# Prints the path of a Chromium for the page's tests. If there is none, installs Debian's package if
+# that is possible; else prints nothing, and the tests skip the browser.
 set -euo pipefail
 . "$(dirname "$0")/apt.sh"
 

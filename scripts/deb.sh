@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packs the archive of `make dist` as a package of Debian, into dist/kvdyno_VERSION_amd64.deb: program
-# and workers in /usr/lib/kvdyno, as a worker is found beside the program, completions, docs.
+# Packs the archive of `make dist` as a package of Debian, into dist/kvdyno_VERSION_amd64.deb. The
+# package has the program and the workers in /usr/lib/kvdyno, as the program finds workers beside
+# itself, and completions and docs.
 #
 # usage: deb.sh [ARCHIVE]
 set -euo pipefail
@@ -13,7 +14,7 @@ root=$dir/root
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/kvdyno" "$root/usr/share/doc/kvdyno"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
 
-# The rest of the archive is for readers.
+# The rest of the archive is documentation.
 lib=$root/usr/lib/kvdyno doc=$root/usr/share/doc/kvdyno
 mv "$lib/LICENSE" "$doc/copyright"
 mv "$lib/README.md" "$lib/docs" "$lib/suites" "$lib/licences" "$doc/"

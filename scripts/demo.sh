@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the suite `quick` and writes its report: LMDB beside RocksDB, or beside LMDB of the 1.0 line
-# where RocksDB's library is not there. Trials are added for what four leave undecided.
+# if RocksDB's library is not there. Adds trials where four leave a comparison undecided.
 #
-# usage: demo.sh KVDYNO VERSION, the version of RocksDB that is wanted
+# usage: demo.sh KVDYNO VERSION; VERSION is that of RocksDB
 set -uo pipefail
 here=$(dirname "$0")
 kvdyno=$1
@@ -13,10 +13,10 @@ if ! "$here/library.sh" --is-there "$2"; then
     engines=(--engine lmdb,lmdb1,null,drive)
 fi
 "$kvdyno" run quick --budget 11m "${engines[@]}"
-ended=$?
-# The report is written also where an engine failed or findings void the figures: it says so itself.
-case $ended in
+code=$?
+# Writes the report also if an engine failed or findings void the figures: the report says so.
+case $code in
     0 | 3 | 4) echo "The report, to open in a browser:"; "$kvdyno" report || exit 1 ;;
 esac
 echo "The program for this shell: export PATH=\"$(dirname "$kvdyno"):\$PATH\""
-exit $ended
+exit $code

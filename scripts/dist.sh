@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Packs the program (with the report's page inside), its workers, RocksDB's library and the licences
 # into dist/kvdyno-VERSION-x86_64-linux.tar.gz, for any Linux with glibc 2.28 (2018) or newer on any
-# x86-64 since 2009 (x86-64-v2): linked
-# by cargo-zigbuild against that one's symbols, and looked through for newer ones.
+# x86-64 since 2009 (x86-64-v2). cargo-zigbuild links against the symbols of that glibc; the script
+# fails if something needs newer ones.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,37 +38,37 @@ export CFLAGS_x86_64_unknown_linux_gnu="-fPIE -Wno-date-time -I$tools/include"
 
 # Instructions of 2009: a default virtual processor has no newer ones.
 RUSTFLAGS=-Ctarget-cpu=x86-64-v2 PATH="$tools/bin:$PATH" cargo zigbuild --release --workspace --locked --bins --target "$target.$glibc"
-built=$CARGO_TARGET_DIR/$target/release
+binaries=$CARGO_TARGET_DIR/$target/release
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-into=$dir/$name
-mkdir -p "$into/libraries/rocksdb"
+tree=$dir/$name
+mkdir -p "$tree/libraries/rocksdb"
 for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,lmdb,lmdb1,mdbx,plugin,redb,rocksdb,sqlite,surrealkv}; do
-    install -m 755 "$built/$program" "$into/$program"
-    # Names of functions stay, for profiles; the rest is for debuggers.
-    strip --strip-debug "$into/$program"
+    install -m 755 "$binaries/$program" "$tree/$program"
+    # Names of functions stay, for profiles; data for debuggers goes.
+    strip --strip-debug "$tree/$program"
 done
-cp LICENSE README.md "$into/"
-cp -r docs suites "$into/"
+cp LICENSE README.md "$tree/"
+cp -r docs suites "$tree/"
 
 # The worker of RocksDB looks for its library beside itself first.
-scripts/library.sh "$built/kvdyno" "$rocksdb" || fail "RocksDB's library cannot be packed" "see above"
+scripts/library.sh "$binaries/kvdyno" "$rocksdb" || fail "RocksDB's library cannot be packed" "see above"
 for store in ${KVDYNO_LIBRARY_PATH:+${KVDYNO_LIBRARY_PATH//:/ }} "$cache/libraries"; do
-    [ ! -e "$store/rocksdb/$rocksdb/library.json" ] || { cp -r "$store/rocksdb/$rocksdb" "$into/libraries/rocksdb/"; break; }
+    [ ! -e "$store/rocksdb/$rocksdb/library.json" ] || { cp -r "$store/rocksdb/$rocksdb" "$tree/libraries/rocksdb/"; break; }
 done
 
-# Licences of what is linked in, as their packages have them.
-mkdir "$into/licences"
-cargo metadata --locked --format-version 1 --filter-platform "$target" | python3 scripts/licences.py "$into/licences"
+# Licences of the crates that are linked in, as their packages have them.
+mkdir "$tree/licences"
+cargo metadata --locked --format-version 1 --filter-platform "$target" | python3 scripts/licences.py "$tree/licences"
 
 echo "symbols of glibc that are needed, the newest of each:" >&2
 newest=0
 while read -r file; do
     needed=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -1)
-    printf '  %-44s %s\n' "${file#"$into"/}" "$needed" >&2
+    printf '  %-44s %s\n' "${file#"$tree"/}" "$needed" >&2
     newest=$(printf '%s\n%s\n' "$newest" "$needed" | sort -V | tail -1)
-done < <(find "$into" -type f \( -name 'kvdyno*' -o -name '*.so' \) -perm -u+r | sort)
+done < <(find "$tree" -type f \( -name 'kvdyno*' -o -name '*.so' \) -perm -u+r | sort)
 [ "$(printf '%s\n%s\n' "$newest" "$glibc" | sort -V | tail -1)" = "$glibc" ] ||
     fail "something needs glibc $newest, and the archive is for $glibc" "see the list above"
 

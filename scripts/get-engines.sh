@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Gets what engines are nothing without, where it is not there yet: plugins (WiredTiger and TidesDB,
+# Gets the plugins and servers of engines, unless they are there: plugins (WiredTiger and TidesDB,
 # built from their published sources; LevelDB, the system's package) and servers (the system's
-# packages, unpacked and not installed). What building takes is installed first, on Debian. Exits
-# with 1, and prints why, where one cannot be had.
+# packages, unpacked and not installed). On Debian, installs first what a build needs. Exits with 1,
+# and prints why, if one cannot be had.
 #
 # usage: get-engines.sh KVDYNO ENGINE...
 set -uo pipefail
@@ -21,8 +21,8 @@ is_there() {
     return 1
 }
 
-# What is not there of what an engine's library is made with.
-missing() {
+# Prints the packages that the build of an engine's library needs and this machine lacks.
+print_missing_packages() {
     case $1 in wiredtiger | leveldb | tidesdb) ;; *) return ;; esac
     command -v cc >/dev/null || echo gcc
     command -v c++ >/dev/null || echo g++
@@ -51,7 +51,7 @@ missing() {
 failed=0
 for engine in "$@"; do
     is_there "$engine" && continue
-    mapfile -t packages < <(missing "$engine")
+    mapfile -t packages < <(print_missing_packages "$engine")
     if [ ${#packages[@]} -gt 0 ]; then
         why=$(apt_install "${packages[@]}") || echo "warning: $engine: ${packages[*]}: $why" >&2
     fi

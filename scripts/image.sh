@@ -6,7 +6,7 @@
 # usage: image.sh [ARCHIVE]
 set -euo pipefail
 . "$(dirname "$0")/archive.sh"
-# One that is installed may still have no service.
+# A tool that is installed may still lack its service.
 builder=
 for tool in podman docker buildah; do
     if command -v "$tool" >/dev/null && "$tool" info >/dev/null 2>&1; then
@@ -23,7 +23,7 @@ mkdir -p "$root/usr/lib/kvdyno" "$root/etc/ssl/certs" "$root/tmp" "$root/work" "
 chmod 1777 "$root/tmp" "$root/work" "$root/data"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
 
-# At the paths that this machine's loader knows.
+# Shared libraries keep the paths at which this machine's loader finds them.
 libraries=$(find "$root/usr/lib/kvdyno" -type f \( -name 'kvdyno*' -o -name '*.so' \) -exec ldd {} + || true)
 ! grep -q 'not found' <<<"$libraries" ||
     fail "a shared library is missing: $(grep -m1 'not found' <<<"$libraries")" "install it and repeat"
@@ -34,7 +34,7 @@ done < <(grep -o '/[^ ]*\.so[^ ]*' <<<"$libraries" | grep -v "^$root" | sort -u)
 echo 'root:x:0:0:root:/work:/' >"$root/etc/passwd"
 [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp --dereference /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 
-# Others than root run it, too, whatever the umask here is.
+# Users other than root run the image, too, whatever the umask here is.
 chmod -R u+rwX,go+rX "$root"
 
 cat >"$dir/Containerfile" <<'IMAGE'

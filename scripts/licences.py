@@ -6,16 +6,16 @@ import pathlib
 import shutil
 import sys
 
-into = pathlib.Path(sys.argv[1])
+target = pathlib.Path(sys.argv[1])
 metadata = json.load(sys.stdin)
-declared = []
+lines = []
 for package in sorted(metadata["packages"], key=lambda one: (one["name"], one["version"])):
     if package["source"] is None:
         continue
     name = f"{package['name']}-{package['version']}"
-    declared.append(f"{name}: {package['license'] or package['license_file']}")
+    lines.append(f"{name}: {package['license'] or package['license_file']}")
     dir = pathlib.Path(package["manifest_path"]).parent
     for file in sorted(dir.iterdir()):
         if file.is_file() and file.name.upper().startswith(("LICEN", "COPYING", "NOTICE", "COPYRIGHT")):
-            shutil.copyfile(file, into / f"{name}.{file.name}")
-(into / "LICENCES.txt").write_text("\n".join(declared) + "\n")
+            shutil.copyfile(file, target / f"{name}.{file.name}")
+(target / "LICENCES.txt").write_text("\n".join(lines) + "\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks for the Node.js that builds and tests the report's page: for those who change the page.
-# Nobody else needs it, as the page is kept in the repository as it was built.
+# Checks that the Node.js that builds and tests the report's page is there. Only those who change
+# the page need it, as the repository has the built page.
 set -euo pipefail
 
 if command -v npm >/dev/null && node -e \

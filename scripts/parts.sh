@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes several of this project's targets, one after the other, and says at the end where the time
-# went: `parts.sh build run-demo`. Seconds on the clock, and of CPU time; it ends at the first part
-# that fails, with its exit code. Parts joined by `+` are made side by side.
+# Makes several of this project's targets, one after the other, and prints at the end where the time
+# went, in seconds by the clock and of CPU time: `parts.sh build run-demo`. Ends at the first part
+# that fails, with its exit code. Makes parts joined by `+` side by side.
 set -uo pipefail
 
 rows=()
@@ -10,7 +10,7 @@ file=$(mktemp)
 trap 'rm -f "$file"' EXIT
 for part in "$@"; do
     began=$EPOCHREALTIME
-    # In this very shell: a subshell's children are not its parent's.
+    # `times` must run in this very shell: a subshell does not count the children of its parent.
     times >"$file"; before=$(tail -1 "$file")
     case $part in
         *+*) ${MAKE:-make} --no-print-directory -j ${part//+/ } ;;

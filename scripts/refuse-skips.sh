@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Prints its input, the output of tests, and fails at its end where a test was skipped for something
-# that this machine must have: `make test 2>&1 | scripts/refuse-skips.sh all -mongodb`. Names are
-# those of crates/testing, read from left to right.
+# Prints its input, the output of tests, and fails at its end if a test was skipped for something
+# that this machine must have: `make test 2>&1 | scripts/refuse-skips.sh all -mongodb`. The names
+# are those of crates/testing; of several that match a need, the last one counts.
 #
 # usage: refuse-skips.sh NEED... (`all`, NAME, -NAME)
 set -uo pipefail
 
-required() {
-    local word answer=1
+is_required() {
+    local word code=1
     for word in "${needs[@]}"; do
         case $word in
-            all | "$1") answer=0 ;;
-            -all | "-$1") answer=1 ;;
+            all | "$1") code=0 ;;
+            -all | "-$1") code=1 ;;
         esac
     done
-    return $answer
+    return $code
 }
 
 [ $# -gt 0 ] || { echo "error: expected names of needs, found none" >&2; exit 2; }
@@ -22,7 +22,7 @@ needs=("$@")
 refused=()
 while IFS= read -r line || [ -n "$line" ]; do
     printf '%s\n' "$line"
-    if [[ $line =~ :\ skipped\ \(([a-z-]+)\): ]] && required "${BASH_REMATCH[1]}"; then
+    if [[ $line =~ :\ skipped\ \(([a-z-]+)\): ]] && is_required "${BASH_REMATCH[1]}"; then
         refused+=("$line")
     fi
 done

@@ -1,4 +1,4 @@
-# Sourced by the scripts that set tests up, in their `set -u`.
+# Sourced by scripts with `set -u` that set tests up.
 
 # Reports that tests are skipped, in the form that scripts/refuse-skips.sh reads: skip NEED REASON.
 # The needs' names are in crates/testing.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The conformance kit on workers as they are measured: optimised, and linked as they are run; plugins
-# as they are installed. Several engines side by side, as the kit waits more than it computes.
+# Runs the conformance kit on the programs that are measured: the optimised workers, and the
+# installed plugins. Runs several engines side by side, as the kit waits more than it computes.
 #
 # usage: test-engines.sh DIRECTORY ENGINE...
 set -uo pipefail
@@ -10,8 +10,8 @@ shift
 scratch=$(mktemp -d /var/tmp/kvdyno-conformance-XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 
-conform() {
-    local engine=$1 began=$SECONDS worker output code
+check_engine() {
+    local engine=$1 start=$SECONDS worker output code
     worker=("$dir/kvdyno-$engine")
     mkdir "$scratch/$engine"
     if [[ $engine =~ ^(leveldb|wiredtiger)$ ]]; then
@@ -25,7 +25,7 @@ conform() {
     fi
     rm -rf "${scratch:?}/$engine"
     if [ $code -eq 0 ]; then
-        echo "$engine conforms ($((SECONDS - began)) s)"
+        echo "$engine conforms ($((SECONDS - start)) s)"
     elif [ $code -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached|mongodb|aerospike)$ ]]; then
         skip "$engine" "${output#error: }"
     else
@@ -35,11 +35,11 @@ conform() {
 }
 
 for engine in "$@"; do
-    # fio stores nothing that could be read back, and the bare drive no values of any length; its
-    # tests have a store of their own for the kit.
+    # fio stores nothing that could be read back. The bare drive cannot store values of any length;
+    # its tests have a store of their own for the kit.
     case $engine in fio | drive) continue ;; esac
     while [ "$(jobs -rp | wc -l)" -ge $((2 * $(nproc))) ]; do wait -n; done
-    conform "$engine" &
+    check_engine "$engine" &
 done
 wait
 [ ! -e "$scratch/failed" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the report's page: that the one in the repository is what its sources build, its functions,
-# and in a browser pages of the frozen record. Where there is no Node.js or no Chromium those tests
-# say that they were skipped.
+# Tests the report's page: that the page in the repository is what its sources build, the functions
+# of the page, and pages of the frozen record in a browser. Reports tests as skipped if there is no
+# Node.js or no Chromium.
 #
 # usage: test-page.sh KVDYNO
 set -euo pipefail
@@ -15,11 +15,11 @@ if ! why=$(scripts/node.sh 2>&1); then
 fi
 ${MAKE:-make} --no-print-directory report/node_modules/.package-lock.json
 
-# Elsewhere: other tests read the page meanwhile.
-built=$(mktemp -d)
-trap 'rm -r "$built"' EXIT
-npm --prefix report run --silent build -- --outDir "$built"
-if ! cmp report/dist/index.html "$built/index.html"; then
+# Builds into another directory, as other tests read the page meanwhile.
+page_dir=$(mktemp -d)
+trap 'rm -r "$page_dir"' EXIT
+npm --prefix report run --silent build -- --outDir "$page_dir"
+if ! cmp report/dist/index.html "$page_dir/index.html"; then
     echo "error: report/dist/index.html is not what report/ builds: run \`make page\`, commit it" >&2
     exit 1
 fi

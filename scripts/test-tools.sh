@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what some tests set the program beside. Where it cannot be had, it says that those tests
-# are skipped.
+# Installs the tools that some tests need beside the program. Reports those tests as skipped if a
+# tool cannot be had.
 #
 # usage: test-tools.sh NEED...: fio (the drive's cross-check), mkfs (filesystems on loop devices),
 # valgrind, java (YCSB's own generators), mpi (OpenMPI and what kvdyno-crew is built with),
@@ -11,8 +11,8 @@ here=$(dirname "$0")
 . "$here/apt.sh"
 PATH="$PATH:/usr/sbin:/sbin"
 
-# The packages that a need lacks.
-missing() {
+# Prints the packages that a need lacks.
+print_missing_packages() {
     case $1 in
         fio) command -v fio >/dev/null || echo fio ;;
         mkfs)
@@ -45,13 +45,13 @@ missing() {
 
 packages=()
 for need in "$@"; do
-    lacking=$(missing "$need") || exit
+    lacking=$(print_missing_packages "$need") || exit
     read -ra lacking <<<"${lacking//$'\n'/ }"
     packages+=("${lacking[@]}")
 done
 [ ${#packages[@]} -eq 0 ] && exit 0
 why=$(apt_install "${packages[@]}") || true
 for need in "$@"; do
-    lacking=$(missing "$need")
+    lacking=$(print_missing_packages "$need")
     [ -z "$lacking" ] || skip "$need" "not installed: ${lacking//$'\n'/ } ($why)"
 done

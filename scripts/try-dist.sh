@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Tries the archive of `make dist`, and the package of `make deb` where there is one, where nothing of
-# this project has ever been: in a minimal Debian made by debootstrap, the oldest that the mirror has.
-# Needs root; leaves nothing.
+# Tries the archive of `make dist`, and the package of `make deb` if there is one, in a new, minimal
+# Debian that debootstrap makes: the oldest release that the mirror has. Needs root; leaves nothing.
 #
 # usage: try-dist.sh [ARCHIVE.tar.gz] [RELEASE...]
-# Without an archive it is that of this version in dist/.
+# Without an archive, tries the archive of this version in dist/.
 set -euo pipefail
 archive=
 case ${1:-} in
@@ -33,60 +32,60 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m1 '/de
     fail "apt knows no mirror of Debian" "try-dist.sh runs on Debian"
 
 root=$(mktemp -d /var/tmp/kvdyno-try-dist-XXXXXX)
-mounted=()
+mounts=()
 clean_up() {
-    for ((at = ${#mounted[@]} - 1; at >= 0; at--)); do umount --recursive "${mounted[at]}" || true; done
-    # Never into what could not be unmounted.
+    for ((at = ${#mounts[@]} - 1; at >= 0; at--)); do umount --recursive "${mounts[at]}" || true; done
+    # Removes nothing in a directory that could not be unmounted.
     rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
 
-made=
+debian=
 for release in "${releases[@]}"; do
     echo "making a minimal $release" >&2
     if debootstrap --variant=minbase "$release" "$root/system" "$mirror" >"$root/debootstrap.log" 2>&1; then
-        made=$release
+        debian=$release
         break
     fi
     echo "note: no $release: $(tail -1 "$root/debootstrap.log")" >&2
     rm -rf --one-file-system "$root/system"
 done
-[ -n "$made" ] || fail "none of ${releases[*]} could be made" "look at the network, or name a release that the mirror has"
+[ -n "$debian" ] || fail "none of ${releases[*]} could be made" "look at the network, or name a release that the mirror has"
 
 for dir in proc sys dev; do
     mount --rbind --make-rslave "/$dir" "$root/system/$dir"
-    mounted+=("$root/system/$dir")
+    mounts+=("$root/system/$dir")
 done
 tar --extract --file "$archive" --directory "$root/system/opt"
-inside=/opt/$(basename "$archive" .tar.gz):
+extra_path=/opt/$(basename "$archive" .tar.gz):
 run() {
     echo "+ ${*}" >&2
-    chroot "$root/system" /usr/bin/env -i HOME=/root PATH="$inside/usr/bin:/bin:/usr/sbin:/sbin" LANG=C "$@"
+    chroot "$root/system" /usr/bin/env -i HOME=/root PATH="$extra_path/usr/bin:/bin:/usr/sbin:/sbin" LANG=C "$@"
 }
 
-echo "$made: $(run ldd --version | head -1)"
+echo "$debian: $(run ldd --version | head -1)"
 run kvdyno --version
 run kvdyno doctor || echo "(doctor ended with $?)"
 run kvdyno engines
-# A small run, with its report: what it measures is of no interest here. 3 and 4 say that findings
-# void figures, or that an engine failed: which it may not.
-ended=0
-run kvdyno run quick --engine lmdb,rocksdb --scale 1/100 --no-ram-limit --trials 1 --runs /root/runs --data-dir /var/tmp/kvdyno-place --create-data-dir || ended=$?
-case $ended in 0 | 4) ;; *) fail "the run ended with $ended" "see above" ;; esac
+# A small run, with its report; its figures are of no interest here. Exit code 4, findings that void
+# figures, is accepted; 3, an engine that failed, is not.
+code=0
+run kvdyno run quick --engine lmdb,rocksdb --scale 1/100 --no-ram-limit --trials 1 --runs /root/runs --data-dir /var/tmp/kvdyno-place --create-data-dir || code=$?
+case $code in 0 | 4) ;; *) fail "the run ended with $code" "see above" ;; esac
 run kvdyno report --runs /root/runs
 run sh -c 'ls -l /root/runs/*.html && grep -c "<script" /root/runs/*.html'
-echo "the archive works on $made"
+echo "the archive works on $debian"
 
 version=$(basename "$archive" | sed -n 's/^kvdyno-\(.*\)-x86_64-linux\.tar\.gz$/\1/p')
 package=$(dirname "$archive")/kvdyno_${version}_amd64.deb
 [ -e "$package" ] || exit 0
 rm -rf "$root/system/opt" "$root/system/root/runs"
-inside=
+extra_path=
 cp "$package" "$root/system/tmp/kvdyno.deb"
 run sh -c 'apt-get install --yes --no-install-recommends /tmp/kvdyno.deb </dev/null >/tmp/apt.log 2>&1 || { cat /tmp/apt.log; exit 1; }' ||
     fail "the package cannot be installed" "see above"
-ended=0
-run kvdyno quick lmdb rocksdb --ram all --records 10k --trials 1 --threads 1 --duration 1s --runs /root/runs --data-dir /var/tmp/kvdyno-place --create-data-dir || ended=$?
-case $ended in 0 | 4) ;; *) fail "the run of the package ended with $ended" "see above" ;; esac
+code=0
+run kvdyno quick lmdb rocksdb --ram all --records 10k --trials 1 --threads 1 --duration 1s --runs /root/runs --data-dir /var/tmp/kvdyno-place --create-data-dir || code=$?
+case $code in 0 | 4) ;; *) fail "the run of the package ended with $code" "see above" ;; esac
 run sh -c 'dpkg --remove kvdyno && [ ! -e /usr/lib/kvdyno ] && [ ! -e /usr/bin/kvdyno ]' || fail "the package left files" "see above"
-echo "the package works on $made"
+echo "the package works on $debian"

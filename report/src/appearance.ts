@@ -1,4 +1,4 @@
-// Light or dark: as the reader's system is, or as the address says.
+// The page's shade, light or dark: the reader's system decides, unless the address names one.
 
 import { h } from "./dom";
 
@@ -6,35 +6,35 @@ export type Shade = "light" | "dark";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-export const shadeOf = (wanted: Shade | null): Shade => wanted ?? (dark.matches ? "dark" : "light");
+export const resolveShade = (chosen: Shade | null): Shade => chosen ?? (dark.matches ? "dark" : "light");
 
-/** Keeps the page in the wanted shade, and the button that changes it. */
-export function appearance(wanted: () => Shade | null, choose: (shade: Shade) => void): HTMLElement {
+/** Creates the button that switches the shade, and keeps the page in the chosen shade. */
+export function createShadeButton(chosenShade: () => Shade | null, choose: (shade: Shade) => void): HTMLElement {
   const button = h("button", { type: "button", class: "theme", "aria-label": "Light or dark", click: () => {
-    choose(shadeOf(wanted()) === "dark" ? "light" : "dark");
-    apply();
+    choose(resolveShade(chosenShade()) === "dark" ? "light" : "dark");
+    applyShade();
   } });
-  const apply = (): void => {
-    const shade = shadeOf(wanted());
+  const applyShade = (): void => {
+    const shade = resolveShade(chosenShade());
     document.documentElement.dataset["theme"] = shade;
     button.textContent = shade === "dark" ? "light" : "dark";
-    carry(wanted());
+    updateLinks(chosenShade());
   };
-  dark.addEventListener("change", apply);
-  addEventListener("hashchange", apply);
-  apply();
+  dark.addEventListener("change", applyShade);
+  addEventListener("hashchange", applyShade);
+  applyShade();
   return button;
 }
 
-/** A link inside the server: the shade goes along. */
-export const linked = (path: string, shade: Shade | null): string => (shade ? `${path}#theme=${shade}` : path);
+/** Returns a link inside the server that carries the chosen shade. */
+export const withShade = (path: string, shade: Shade | null): string => (shade ? `${path}#theme=${shade}` : path);
 
-/** The same for the links that are there already. */
-export function carry(shade: Shade | null): void {
+/** Adds the chosen shade to all links that are on the page. */
+export function updateLinks(shade: Shade | null): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>("a[href^='/'], a[href^='?']")) {
-    link.setAttribute("href", linked(link.getAttribute("href")?.replace(/#.*/, "") ?? "", shade));
+    link.setAttribute("href", withShade(link.getAttribute("href")?.replace(/#.*/, "") ?? "", shade));
   }
 }
 
-/** A part of a path: whatever a name holds, it stays one part. */
-export const part = (name: string): string => encodeURIComponent(name);
+/** Encodes a name as one segment of a path. */
+export const encodePart = (name: string): string => encodeURIComponent(name);

@@ -1,12 +1,12 @@
-// Which cases and figures of a list of figures are shown: chosen in a bar, kept in the address.
+// A bar to choose cases and figures by. The choice is kept in the address.
 
-import { appearance, type Shade } from "./appearance";
+import { createShadeButton, type Shade } from "./appearance";
 import type { Definition } from "./data";
 import { h, keepFocus } from "./dom";
-import { group } from "./filters";
+import { createFilterGroup } from "./filters";
 import { unique } from "./model";
-import { table } from "./table";
-import { titled } from "./titles";
+import { createTable } from "./table";
+import { figureTitle } from "./titles";
 
 export interface Choice {
   cases: string[];
@@ -21,57 +21,57 @@ interface Figure {
 
 export const ARROWS = { higher: "↑", lower: "↓", neither: "" };
 
-/** A bar to choose by, the button of the colours, and what is shown of the choice, made anew at each change. */
-export function chosen(all: Figure[], show: (choice: Choice) => HTMLElement): { bar: HTMLElement; button: HTMLElement; shown: HTMLElement } {
-  let choice = parse(location.hash);
-  const remember = (next: Choice): void => {
+/** Creates the filter bar, the shade button, and the content, which is rebuilt at each change of the choice. */
+export function createChooser(all: Figure[], show: (choice: Choice) => HTMLElement): { bar: HTMLElement; button: HTMLElement; content: HTMLElement } {
+  let choice = parseChoice(location.hash);
+  const storeChoice = (next: Choice): void => {
     choice = next;
-    history.replaceState(null, "", write(choice) || location.pathname + location.search);
+    history.replaceState(null, "", formatChoice(choice) || location.pathname + location.search);
   };
-  const button = appearance(() => choice.theme, (theme) => remember({ ...choice, theme }));
-  const bar = h("div", { class: "filterbar still" }), shown = h("div", {});
+  const button = createShadeButton(() => choice.theme, (theme) => storeChoice({ ...choice, theme }));
+  const bar = h("div", { class: "filterbar still" }), content = h("div", {});
   const refresh = (): void => {
-    keepFocus(bar, "filter", () => bar.replaceChildren(filters(all, choice, (next) => {
-      remember(next);
+    keepFocus(bar, "filter", () => bar.replaceChildren(createFilters(all, choice, (next) => {
+      storeChoice(next);
       refresh();
     })));
-    shown.replaceChildren(show(choice));
+    content.replaceChildren(show(choice));
   };
   addEventListener("hashchange", () => {
-    choice = parse(location.hash);
+    choice = parseChoice(location.hash);
     refresh();
   });
   refresh();
-  return { bar, button, shown };
+  return { bar, button, content };
 }
 
-/** Those of a choice; nothing chosen is all. */
-export function among<F extends Figure>(all: F[], choice: Choice): F[] {
-  const wants = (list: string[], value: string) => list.length === 0 || list.includes(value);
-  return all.filter((one) => wants(choice.cases, one.case) && wants(choice.figures, one.figure));
+/** Returns the figures of a choice; an empty choice is all of them. */
+export function filterFigures<F extends Figure>(all: F[], choice: Choice): F[] {
+  const matches = (list: string[], value: string) => list.length === 0 || list.includes(value);
+  return all.filter((one) => matches(choice.cases, one.case) && matches(choice.figures, one.figure));
 }
 
-/** What each figure is, to be unfolded. */
-export const defined = (definitions: Definition[]): HTMLElement =>
+/** Creates the table of definitions, folded. */
+export const definitionsTable = (definitions: Definition[]): HTMLElement =>
   h("details", {}, h("summary", {}, "What each figure is"),
-    table({ head: ["figure", "unit", "better", "what it is"], words: 4, rows: definitions.map((one) => [one.name, one.unit, one.direction, one.help]) }, "Figures"));
+    createTable({ head: ["figure", "unit", "better", "what it is"], words: 4, rows: definitions.map((one) => [one.name, one.unit, one.direction, one.help]) }, "Figures"));
 
-function parse(hash: string): Choice {
+function parseChoice(hash: string): Choice {
   const parameters = new URLSearchParams(hash.replace(/^#/, ""));
   const theme = parameters.get("theme");
   return { cases: parameters.getAll("case"), figures: parameters.getAll("figure"), theme: theme === "light" || theme === "dark" ? theme : null };
 }
 
-function write({ cases, figures, theme }: Choice): string {
+function formatChoice({ cases, figures, theme }: Choice): string {
   const parameters = new URLSearchParams([...cases.map((one) => ["case", one]), ...figures.map((one) => ["figure", one])] as [string, string][]);
   if (theme) parameters.set("theme", theme);
   const text = parameters.toString();
   return text ? `#${text}` : "";
 }
 
-function filters(all: Figure[], choice: Choice, changed: (choice: Choice) => void): HTMLElement {
+function createFilters(all: Figure[], choice: Choice, onChange: (choice: Choice) => void): HTMLElement {
   const cases = unique(all.map((one) => one.case)), names = unique(all.map((one) => one.figure));
   return h("nav", { class: "filters", "aria-label": "What is shown" },
-    cases.length < 2 ? null : group("Cases", cases.map((name) => ({ key: name, label: [name] })), choice.cases, (next) => changed({ ...choice, cases: next })),
-    names.length < 2 ? null : group("Figures", names.map((name) => ({ key: name, label: [titled(name)] })), choice.figures, (next) => changed({ ...choice, figures: next })));
+    cases.length < 2 ? null : createFilterGroup("Cases", cases.map((name) => ({ key: name, label: [name] })), choice.cases, (next) => onChange({ ...choice, cases: next })),
+    names.length < 2 ? null : createFilterGroup("Figures", names.map((name) => ({ key: name, label: [figureTitle(name)] })), choice.figures, (next) => onChange({ ...choice, figures: next })));
 }

@@ -1,6 +1,6 @@
-// One colour and one marker per engine, the same on every page (hues.ts): twelve that people with any colour vision
-// can tell apart, chosen by their distances as those with deuteranopia and protanopia see them. Better and worse have
-// no colour: they are ink, with an arrow.
+// One colour and one marker per engine, the same on every page (hues.ts). The twelve colours are distinguishable with
+// any colour vision: they were chosen by their distances under deuteranopia and protanopia. Better and worse have no
+// colour: they are drawn in the text colour, with an arrow.
 
 import type { Engine } from "./model";
 
@@ -13,9 +13,9 @@ export interface Theme {
   grid: string;
   loadGenerator: string;
   engines: readonly string[];
-  /** Of a whole, in muted tints: no engine's colour. */
+  /** Colours of the parts of a whole, in muted tints that no engine has. */
   parts: readonly string[];
-  /** From few to many. */
+  /** Colours of a heat map, from the lowest count to the highest. */
   heat: readonly string[];
 }
 
@@ -49,36 +49,36 @@ const PRINT: Theme = { ...LIGHT, name: "print" };
 
 export const THEMES = { light: LIGHT, dark: DARK, print: PRINT };
 
-/** All of them have their middle on the value that they mark, and the last three are outlines of this file's. */
+/** Markers whose centre lies on the marked value. The last three are outlines of this file. */
 const MARKERS = ["circle", "rect", "triangle", "diamond", "down", "plus", "cross"] as const;
 
-export function colourOf(engine: Engine, theme: Theme): string {
+export function engineColour(engine: Engine, theme: Theme): string {
   if (engine.loadGenerator) return theme.loadGenerator;
   return theme.engines[engine.hue % theme.engines.length] ?? theme.text;
 }
 
-const markOf = (engine: Engine): string =>
+const markerName = (engine: Engine): string =>
   engine.loadGenerator ? "none" : MARKERS[(engine.hue + (engine.again ? 3 : 0)) % MARKERS.length] ?? "circle";
 
-/** As ECharts takes it. */
-export function markerOf(engine: Engine): string {
-  const mark = markOf(engine);
+/** Returns the marker in the form that ECharts expects. */
+export function markerSymbol(engine: Engine): string {
+  const mark = markerName(engine);
   return ["down", "plus", "cross"].includes(mark) ? `path://${OUTLINES[mark] ?? ""}` : mark;
 }
 
-/** Half way to the ground: the second part of a bar. */
-export function pale(colour: string, theme: Theme): string {
-  const channel = (text: string, at: number) => parseInt(text.slice(at, at + 2), 16);
-  const mixed = [1, 3, 5].map((at) => Math.round((channel(colour, at) + channel(theme.ground, at)) / 2));
+/** Mixes a colour half with the background, for the second part of a bar. */
+export function paleColour(colour: string, theme: Theme): string {
+  const parseChannel = (text: string, at: number) => parseInt(text.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round((parseChannel(colour, at) + parseChannel(theme.ground, at)) / 2));
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** What shares a colour with another has another line. */
-export function dashOf(engine: Engine): "solid" | "dashed" | "dotted" {
+/** Returns the line style: an engine that shares its colour with another has a dashed line. */
+export function engineDash(engine: Engine): "solid" | "dashed" | "dotted" {
   return engine.loadGenerator ? "dotted" : engine.again ? "dashed" : "solid";
 }
 
-/** Outlines of the markers in a square of 10, for the legend. */
+/** Outlines of the markers in a square of 10 units, for the legend. */
 const OUTLINES: Record<string, string> = {
   circle: "M5 1a4 4 0 1 0 .01 0z",
   rect: "M1.5 1.5h7v7h-7z",
@@ -90,4 +90,4 @@ const OUTLINES: Record<string, string> = {
   none: "M0 4.5h10v1H0z",
 };
 
-export const outlineOf = (engine: Engine): string => OUTLINES[markOf(engine)] ?? OUTLINES["circle"] ?? "";
+export const markerOutline = (engine: Engine): string => OUTLINES[markerName(engine)] ?? OUTLINES["circle"] ?? "";

@@ -1,4 +1,4 @@
-// What the program puts into the page of a comparison.
+// The data of a comparison's page.
 
 import type { ProfilePair } from "./flames";
 import type { Definition, Direction } from "./data";
@@ -9,15 +9,15 @@ export interface VersusData {
   versus: Versus | null;
   refused: { message: string; hint: string | null } | null;
   remarks: [word: string, text: string][];
-  /** Null: no difference is to be explained. */
+  /** The causes of the differences; null: there is no difference to explain. */
   explanation: ExplanationTable | null;
   profiles: ProfilePair[];
   definitions: Definition[];
-  /** Null: the page is a file. */
+  /** The compared runs on the server; null: the page is a file. */
   between: { base: string; new: string; all: boolean } | null;
 }
 
-/** Three columns of words, then three of numbers. */
+/** A table with three columns of text, then three of numbers. */
 export interface ExplanationTable {
   head: string[];
   rows: string[][];
@@ -37,7 +37,7 @@ export interface VersusRow {
   phase: string;
   role: string | null;
   op: string | null;
-  /** Those in words. */
+  /** Phase, role and operation as text. */
   scope: string;
   figure: string;
   unit: string;
@@ -48,7 +48,7 @@ export interface VersusRow {
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
-  /** Of each pair, in the order of trials; empty where they are no pairs. */
+  /** The ratio of each pair, in the order of trials; empty: the trials are not paired. */
   ratios: number[];
   within: number;
   verdict: Judgement;
@@ -87,7 +87,7 @@ export interface Versus {
   differences: { subject: string; base: string; new: string }[];
   pairs: Pair[];
   unpaired: { in_base: boolean; name: string; reason: string }[];
-  answer?: string[]; // What it comes to, the headline first; absent before there was such.
+  answer?: string[]; // The result, headline first; absent in older data.
   counts: { judged: number } & Record<Judgement, number>;
   gate: Gate | null;
 }

@@ -1,98 +1,98 @@
-// What a picture must say where nothing stands beside it: which engines, on which data, with which RAM and
-// durability, how often and how long, what a whisker is, on which machine, what is decided, and who is missing.
+// The conditions below a saved picture: engines, data, RAM, durability, trials and their length, the meaning of
+// whiskers, the machine, the verdicts, and missing engines.
 
 import type { Drawing } from "./drawing";
-import { bytes, date, duration, si } from "./format";
-import { threadWords as countWords } from "./gaps";
-import { cut } from "./layout";
-import { engineId, metricOf, rateOf, rangeOf, unique, type Case } from "./model";
-import { classWords, hostWords, titleOf, verdictWords } from "./sections";
+import { formatBytes, formatDate, formatDuration, formatSi } from "./format";
+import { formatThreads } from "./gaps";
+import { truncate } from "./layout";
+import { engineId, findMetric, rateMetric, metricRange, unique, type Case } from "./model";
+import { formatClasses, formatHost, runTitle, formatVerdicts } from "./sections";
 import { chosenEngines, type View } from "./view";
 
-/** So many reasons are named in a picture. */
+/** The most reasons that a picture names. */
 const MISSING_MAX = 4;
 
-/** So many letters of what a case ended with. */
+/** The most characters of a case's error message. */
 const MESSAGE_MAX = 100;
 
-/** How a case ends that needs more RAM than its limit. */
+/** The outcome of a case that needs more RAM than its limit. */
 const NO_ROOM = "does not fit";
 
-/** `1.00 M x 16+100 B = 111 MiB, RAM limit 28.0 MiB`. */
-function dataWords(cases: Case[]): string[] {
+/** Returns `1.00 M x 16+100 B = 111 MiB, RAM limit 28.0 MiB`. */
+function formatDataSizes(cases: Case[]): string[] {
   return unique(cases.map(({ group }) => {
-    const ram = group.ram_limit_bytes == null ? "no RAM limit" : `RAM limit ${bytes(group.ram_limit_bytes)}${group.ram_limit_held === false ? " (not held)" : ""}`;
-    return `${si(group.records)} x ${group.key_bytes}+${group.value_bytes_mean} B = ${bytes(group.user_bytes)}, ${ram}`;
+    const ram = group.ram_limit_bytes == null ? "no RAM limit" : `RAM limit ${formatBytes(group.ram_limit_bytes)}${group.ram_limit_held === false ? " (not held)" : ""}`;
+    return `${formatSi(group.records)} x ${group.key_bytes}+${group.value_bytes_mean} B = ${formatBytes(group.user_bytes)}, ${ram}`;
   }));
 }
 
-/** `2 threads`; `readers: 1, 2 threads; writer: 1 thread` where the roles of a phase differ. */
-export function threadWords(cases: Case[]): string {
+/** Returns `2 threads`, or `readers: 1, 2 threads; writer: 1 thread` if the roles of a phase differ. */
+export function formatRoleThreads(cases: Case[]): string {
   const rows = cases.flatMap((one) => (one.load ? [{ role: "load", threads: one.load.threads }] : one.run?.roles ?? []));
-  const wordsOf = (role: string): string => {
+  const roleThreads = (role: string): string => {
     const counts = unique(rows.filter((row) => row.role === role).map((row) => row.threads)).sort((a, b) => a - b);
-    return countWords(counts);
+    return formatThreads(counts);
   };
-  const roles = unique(rows.map((row) => row.role)), words = unique(roles.map(wordsOf));
+  const roles = unique(rows.map((row) => row.role)), words = unique(roles.map(roleThreads));
   if (words.length < 2) return (words[0] ?? "") + (roles.length > 1 ? " in each role" : "");
-  return words.map((text) => `${roles.filter((role) => wordsOf(role) === text).join(", ")}: ${text}`).join("; ");
+  return words.map((text) => `${roles.filter((role) => roleThreads(role) === text).join(", ")}: ${text}`).join("; ");
 }
 
-/** `4`, `2 to 4`: of texts in ascending order. */
-const span = (texts: string[]): string => (texts.length < 2 ? texts[0] ?? "" : `${texts[0]} to ${texts.at(-1)}`);
+/** Returns `4` or `2 to 4`, of texts in ascending order. */
+const formatSpan = (texts: string[]): string => (texts.length < 2 ? texts[0] ?? "" : `${texts[0]} to ${texts.at(-1)}`);
 
-/** `2 trials of 10.0 s`: as many as were begun, and how long their phase was measured. */
-export function trialWords(cases: Case[]): string {
-  const ascending = (values: number[]) => unique(values).sort((a, b) => a - b);
-  const counts = ascending(cases.map((one) => one.group.trials.length));
-  const metrics = cases.flatMap((one) => (one.load ? [metricOf(one.load.metrics, "wall_ns")] : (one.run?.roles ?? []).map((row) => metricOf(row.metrics, "window_ns"))));
-  const lengths = unique(ascending(metrics.flatMap((metric) => metric?.value ?? [])).map(duration));
-  return `${span(counts.map(String))} trial${counts.at(-1) === 1 ? "" : "s"}${lengths.length > 0 ? ` of ${span(lengths)}` : ""}`;
+/** Returns `2 trials of 10.0 s`: the started trials, and the length of their measured phase. */
+export function formatTrials(cases: Case[]): string {
+  const sortUnique = (values: number[]) => unique(values).sort((a, b) => a - b);
+  const counts = sortUnique(cases.map((one) => one.group.trials.length));
+  const metrics = cases.flatMap((one) => (one.load ? [findMetric(one.load.metrics, "wall_ns")] : (one.run?.roles ?? []).map((row) => findMetric(row.metrics, "window_ns"))));
+  const lengths = unique(sortUnique(metrics.flatMap((metric) => metric?.value ?? [])).map(formatDuration));
+  return `${formatSpan(counts.map(String))} trial${counts.at(-1) === 1 ? "" : "s"}${lengths.length > 0 ? ` of ${formatSpan(lengths)}` : ""}`;
 }
 
-/** What a whisker is: that depends on the number of trials. */
-export function whiskerWords(cases: Case[]): string {
+/** Explains what a whisker is, which depends on the number of trials. */
+export function explainWhiskers(cases: Case[]): string {
   const metrics = cases.flatMap((one) => (one.load ? one.load.metrics : (one.run?.roles ?? []).flatMap((row) => row.metrics)));
-  const ranges = metrics.filter((metric) => rangeOf(metric));
+  const ranges = metrics.filter((metric) => metricRange(metric));
   const intervals = ranges.filter((metric) => metric.interval);
   if (ranges.length === 0) return "no whiskers: values of one trial";
   if (intervals.length === 0) return "whiskers: lowest to highest trial";
   return `whiskers: 95 % interval of the median${intervals.length < ranges.length ? ", below six trials lowest to highest trial" : ""}`;
 }
 
-const few = (items: string[]): string[] =>
+const limitItems = (items: string[]): string[] =>
   items.length > MISSING_MAX ? [...items.slice(0, MISSING_MAX), `and ${items.length - MISSING_MAX} more`] : items;
 
-/** `LMDB and redb: does not fit`: names with the same words once. */
-function groupNames(list: [name: string, words: string][]): string[] {
+/** Returns `LMDB, redb: does not fit`: one line per reason. */
+function groupByReason(list: [name: string, words: string][]): string[] {
   return unique(list.map(([, words]) => words)).map((words) =>
-    `${unique(list.filter(([, own]) => own === words).map(([name]) => name)).join(", ")}: ${words}`);
+    `${unique(list.filter(([, reason]) => reason === words).map(([name]) => name)).join(", ")}: ${words}`);
 }
 
-/** Engines without a figure here, or with fewer trials than planned, and why. */
-export function missingOf(view: View): string[] {
+/** Returns engines that have no figure or fewer trials than planned, with the reason. */
+export function missingEngines(view: View): string[] {
   const { model, choice } = view;
-  const own = view.cases.filter((one) => !one.engine.loadGenerator && !one.engine.drive);
-  const without = own.flatMap((one): [string, string][] => {
-    const metric = rateOf(one, view.work.roles[0] ?? "") ?? metricOf(one.run?.metrics ?? one.load?.metrics, "wall_ns");
-    const undone = one.group.trials.filter((trial) => !trial.done);
-    if (metric?.value != null && undone.length === 0) return [];
+  const engineCases = view.cases.filter((one) => !one.engine.loadGenerator && !one.engine.drive);
+  const unmeasured = engineCases.flatMap((one): [string, string][] => {
+    const metric = rateMetric(one, view.work.roles[0] ?? "") ?? findMetric(one.run?.metrics ?? one.load?.metrics, "wall_ns");
+    const undoneTrials = one.group.trials.filter((trial) => !trial.done);
+    if (metric?.value != null && undoneTrials.length === 0) return [];
     const threads = one.threads == null || model.threads.length < 2 ? "" : ` at ${one.threads} thread${one.threads === 1 ? "" : "s"}`;
-    const [trial] = undone;
-    // That it does not fit says it all: the limit stands in another line.
-    const message = trial?.message && trial.outcome !== NO_ROOM ? ` (${cut(trial.message, MESSAGE_MAX)})` : "";
-    const part = metric?.value != null ? `${undone.length} of ${one.group.trials.length} trials: ` : "";
+    const [trial] = undoneTrials;
+    // For "does not fit" the message is redundant: the limit is in another line.
+    const message = trial?.message && trial.outcome !== NO_ROOM ? ` (${truncate(trial.message, MESSAGE_MAX)})` : "";
+    const part = metric?.value != null ? `${undoneTrials.length} of ${one.group.trials.length} trials: ` : "";
     return [[one.engine.name + threads, `${part}${metric?.missing ?? trial?.outcome ?? "no figure"}${message}`]];
   });
-  const absent = view.work.drive ? [] : chosenEngines(model, choice).filter((engine) => !own.some((one) => one.engine.id === engine.id))
+  const unmeasuredEngines = view.work.drive ? [] : chosenEngines(model, choice).filter((engine) => !engineCases.some((one) => one.engine.id === engine.id))
     .map((engine): [string, string] => [engine.name, "not measured here"]);
-  const hidden = model.engines.filter((engine) => !engine.loadGenerator && !engine.drive && !chosenEngines(model, choice).includes(engine));
+  const hiddenEngines = model.engines.filter((engine) => !engine.loadGenerator && !engine.drive && !chosenEngines(model, choice).includes(engine));
   const notRun = model.data.header.filter(([word, text]) => word === "not here" && / is not run/.test(text)).map(([, text]) => text);
-  return few(unique([...groupNames(without), ...groupNames(absent), ...notRun, ...(hidden.length > 0 ? [`left out by choice: ${hidden.map((engine) => engine.name).join(", ")}`] : [])]));
+  return limitItems(unique([...groupByReason(unmeasured), ...groupByReason(unmeasuredEngines), ...notRun, ...(hiddenEngines.length > 0 ? [`left out by choice: ${hiddenEngines.map((engine) => engine.name).join(", ")}`] : [])]));
 }
 
-/** The cases that a picture is of. */
-function casesOf(view: View, drawing: Conditioned): Case[] {
+/** Returns the cases that a picture shows. */
+function drawnCases(view: View, drawing: Conditioned): Case[] {
   const engines = chosenEngines(view.model, view.choice);
   const all = drawing.whole ? view.model.cases.filter((one) => engines.includes(one.engine)) : drawing.cases ?? view.cases;
   const compared = all.filter((one) => !one.engine.loadGenerator);
@@ -100,25 +100,25 @@ function casesOf(view: View, drawing: Conditioned): Case[] {
   return engineCases.length > 0 ? engineCases : compared;
 }
 
-export type Conditioned = Pick<Drawing, "cases" | "whole" | "whiskers" | "without">;
+export type Conditioned = Pick<Drawing, "cases" | "whole" | "whiskers" | "notDrawn">;
 
-/** Which engines a drawing does not show; empty: it shows all. */
-export const withoutLine = ({ without = [] }: Conditioned): string => (without.length > 0 ? `Not drawn: ${without.join("; ")}.` : "");
+/** Names the engines that a drawing does not show; empty: it shows all. */
+export const notDrawnNote = ({ notDrawn = [] }: Conditioned): string => (notDrawn.length > 0 ? `Not drawn: ${notDrawn.join("; ")}.` : "");
 
-/** The lines under a picture. */
-export function conditionsOf(view: View, drawing: Conditioned): string[] {
+/** Returns the lines below a picture. */
+export function pictureConditions(view: View, drawing: Conditioned): string[] {
   const { data: page } = view.model;
   const { run, verdicts, engines } = page.summary;
-  const cases = casesOf(view, drawing), engineCases = cases.filter((one) => !one.engine.drive);
+  const cases = drawnCases(view, drawing), engineCases = cases.filter((one) => !one.engine.drive);
   const infos = engines.filter((info) => engineCases.some((one) => one.engine.id === engineId(info)));
-  const missing = missingOf(view);
-  const joined = (...texts: string[]): string => texts.filter((text) => text !== "").join(" · ");
+  const missing = missingEngines(view);
+  const joinTexts = (...texts: string[]): string => texts.filter((text) => text !== "").join(" · ");
   return [
-    withoutLine(drawing),
-    joined(...classWords(infos), ...dataWords(engineCases)),
-    joined(threadWords(cases), trialWords(cases), drawing.whiskers ? whiskerWords(cases) : "", hostWords(page.summary.host), date(run.started_unix_ns).slice(0, 10)),
+    notDrawnNote(drawing),
+    joinTexts(...formatClasses(infos), ...formatDataSizes(engineCases)),
+    joinTexts(formatRoleThreads(cases), formatTrials(cases), drawing.whiskers ? explainWhiskers(cases) : "", formatHost(page.summary.host), formatDate(run.started_unix_ns).slice(0, 10)),
     page.summary.disturbance ?? "",
     missing.length > 0 ? `Missing: ${missing.join("; ")}` : "",
-    joined(`Question: ${titleOf(page)}`, verdictWords(verdicts), `kvdyno ${run.program}, run ${run.id}`),
+    joinTexts(`Question: ${runTitle(page)}`, formatVerdicts(verdicts), `kvdyno ${run.program}, run ${run.id}`),
   ].filter((line) => line !== "");
 }

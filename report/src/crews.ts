@@ -1,4 +1,4 @@
-// What the ranks of a crew did beside each other.
+// The data of a crew's ranks.
 
 import type { Metric } from "./data";
 

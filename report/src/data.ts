@@ -1,5 +1,5 @@
-// What the program puts into the page: the types of crates/render/src/page, which a test holds
-// these to (page/tests/mirror.rs). Numbers are raw; null is missing, never zero.
+// The page's data: types that mirror those of crates/render/src/page. A test compares both
+// (page/tests/mirror.rs). Numbers are raw; null means missing, never zero.
 
 import type { Flame } from "./flames";
 import type { History } from "./versions";
@@ -32,7 +32,7 @@ export interface Metric {
   missing: string | null;
 }
 
-/** A figure over that of its base, trial by trial. */
+/** A figure divided by its base's figure, trial by trial. */
 export interface Relative {
   base: string;
   ratio: number;
@@ -41,14 +41,14 @@ export interface Relative {
   verdict: Verdict;
   decided: boolean;
   more_pairs: number | null;
-  /** Why nothing is judged. */
+  /** Why there is no verdict; null: there is one. */
   reason: string | null;
 }
 
 export interface RoleRow {
   role: string;
   threads: number;
-  /** Operations that each thread keeps in flight; null: it calls and waits. */
+  /** Operations that each thread keeps in flight; null: calls are blocking. */
   depth: number | null;
   open_loop: boolean;
   mix: string;
@@ -63,10 +63,10 @@ export interface RunRow {
   metrics: Metric[];
   roles: RoleRow[];
   device: string | null;
-  /** What a bare drive was asked for; null: an engine. */
+  /** The bare drive's job; null: the case is of an engine. */
   job: Job | null;
   efficiency: Efficiency | null;
-  /** Why costs per operation are not to be held against other engines'; null: they may. */
+  /** Why costs per operation are not comparable between engines; null: they are. */
   different_mix?: string | null;
 }
 
@@ -79,7 +79,7 @@ export interface Job {
   executed_as: string | null;
 }
 
-/** What limits a role: one word for tables, findings and answers. */
+/** The limit of a role, as named in tables, findings and answers. */
 export type Limit = "cpu_user" | "cpu_system" | "no_cpu" | "flushes" | "syncs" | "reads" | "writes" | "drive_full"
   | "device" | "stalls" | "lock" | "schedule" | "server" | "turns";
 
@@ -115,10 +115,10 @@ export interface Trial {
 export interface Group {
   key: string;
   engine: string;
-  label: string; part?: string | null; // The part, which it ends with; absent before there were such.
+  label: string; part?: string | null; // The suite's part, with which the label ends; absent in older data.
   durability: string;
   stores_nothing: boolean;
-  bare_drive: boolean; // Its figures are the drive's: no engine under test.
+  bare_drive: boolean; // A job of the bare drive, not an engine.
   ceiling: boolean;
   threads: number | null;
   threads_swept: number | null;
@@ -128,8 +128,8 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
-  within: number; // Two that differ by less are equal: a share.
-  tier?: string | null; volume?: string | null; // Below the limit and the database; absent before there were such.
+  within: number; // The relative difference below which figures are equal.
+  tier?: string | null; volume?: string | null; // The memory tier, and the database's volume; absent in older data.
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];
@@ -184,25 +184,25 @@ export interface Summary {
   host: Host;
   engines: EngineInfo[];
   load_generator: { ns_per_op: number; threads: number; max_ns: number | null } | null;
-  /** What the machine did to an idle thread before the run. */
+  /** Scheduling jitter of the idle machine before the run; null: not measured. */
   hiccups: Hiccups | null;
-  /** Where a target stops being met. */
+  /** The search for the value at which a target is no longer met; null: none. */
   search: Search | null;
   groups: Group[];
-  rankings?: Ranking[]; // Absent before there was such.
+  rankings?: Ranking[]; // Absent in older data.
   ranks: RankRow[];
   explained: Explained[];
-  answer?: string[]; // What the run comes to, the headline first; absent before there was such.
-  claims?: Claim[]; // What the suite claims; absent before there was such.
-  verdicts: Verdicts; // Which figures are decided.
+  answer?: string[]; // The run's result, headline first; absent in older data.
+  claims?: Claim[]; // The suite's claims; absent in older data.
+  verdicts: Verdicts; // The decided and undecided primary figures.
   not_measured: string[];
-  disturbance?: string | null; // Absent before there was such.
+  disturbance?: string | null; // Absent in older data.
   findings: Finding[];
-  history?: History[]; // Engines over their versions; absent before there was such.
-  study?: BesideStudy | null; // What a study published; absent before there was such.
+  history?: History[]; // Engines over their versions; absent in older data.
+  study?: BesideStudy | null; // A study's published figures; absent in older data.
 }
 
-/** The machine before the run. */
+/** The machine, as found before the run. */
 export interface Host {
   machine: { cpu_model: string; cpus: number; memory_bytes: number; virtual_machine: boolean | null };
   filesystem: { kind: string } | null;
@@ -214,18 +214,18 @@ export interface Claim {
   reason: string | null;
 }
 
-/** What a run decides: of its primary figures those that are undecided. */
+/** The number of primary figures, and those that are undecided. */
 export interface Verdicts {
   figures: number;
   undecided: { label: string; base: string; scope: string; more_pairs: number | null }[];
 }
 
-/** Where the time of a load or a role went. */
+/** The time of a load or a role, by cause. */
 export interface Explained {
   group: number;
   phase: string;
   load: boolean;
-  /** Null: a load. */
+  /** The role; null: a load. */
   role: string | null;
   threads: number;
   wait_samples: number;
@@ -244,7 +244,7 @@ export interface Definition {
   help: string;
 }
 
-/** What a time runs from, and to. */
+/** The kind of a latency: the moments at which it starts and ends. */
 export type Clock = "service" | "response" | "submit" | "completion";
 
 export interface Curve {
@@ -267,15 +267,15 @@ export interface Heat {
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
-  /** Of each column p50, p95, p99 and p99.9; null: too few samples beyond. */
+  /** p50, p95, p99 and p99.9 of each column; null: too few slower samples. */
   tails: [p50: number | null, p95: number | null, p99: number | null, p999: number | null][];
 }
 
 export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
 
-/** A case of the bare drive, as the limit of engines. */
+/** A case of the bare drive, as the upper limit of engines. */
 export interface Ceiling {
-  job: string; volume?: string | null; // Absent before there were volumes.
+  job: string; volume?: string | null; // Absent in older data.
   method: string;
   blocking: boolean;
   block_bytes: number; in_flight: number;
@@ -300,9 +300,9 @@ export interface PageData {
   flames: Flame[];
   time_lines: TimeLine[];
   written: Written[];
-  ceilings: Ceiling[]; sheets?: Sheet[]; // Absent before there were studies.
+  ceilings: Ceiling[]; sheets?: Sheet[]; // Absent in older data.
   suite: string;
-  /** Null: the page is a file, and nobody can be asked. */
+  /** The state of a running run; null: the page is a file, without a server. */
   live: Live | null;
 }
 
@@ -318,7 +318,7 @@ export interface Live {
   in_flight: InFlight | null;
 }
 
-/** Of the last ten seconds; null: too few operations. */
+/** Latencies of the last ten seconds; null: too few operations. */
 export interface LatencyNow {
   role: string;
   op: string;

@@ -1,4 +1,4 @@
-// Elements. Text goes in as text nodes, never as markup: whatever a record holds is shown, not run.
+// Creates elements. Text becomes text nodes, never markup: text of a record is shown, not executed.
 
 export type Child = Node | string | null | undefined;
 type Attributes = Record<string, string | boolean | ((event: Event) => void) | undefined>;
@@ -9,19 +9,19 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
-  set(element, attributes);
-  append(element, children);
+  setAttributes(element, attributes);
+  appendChildren(element, children);
   return element;
 }
 
 export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  set(element, attributes);
-  append(element, children);
+  setAttributes(element, attributes);
+  appendChildren(element, children);
   return element;
 }
 
-function set(element: Element, attributes: Attributes): void {
+function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value === true) element.setAttribute(name, "");
@@ -29,11 +29,11 @@ function set(element: Element, attributes: Attributes): void {
   }
 }
 
-function append(element: Element, children: Child[]): void {
+function appendChildren(element: Element, children: Child[]): void {
   for (const child of children) if (child != null) element.append(child);
 }
 
-/** Makes elements anew; the focus stays on the one of the same name, as `data-key` says it. */
+/** Calls `change`, which rebuilds elements, and restores the focus to the element with the same `data-` key. */
 export function keepFocus(inside: HTMLElement, key: string, change: () => void): void {
   const active = document.activeElement as HTMLElement | null;
   const focused = inside.contains(active) ? active?.dataset[key] : undefined;

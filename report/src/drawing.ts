@@ -1,4 +1,4 @@
-// What a figure is before it is drawn.
+// The description of a figure before it is drawn.
 
 import type { Theme } from "./colour";
 import type { Option } from "./echarts";
@@ -6,7 +6,7 @@ import type { Case } from "./model";
 import type { TableData } from "./table";
 import type { View } from "./view";
 
-/** A choice inside a figure. */
+/** A control inside a figure. */
 export interface Control {
   name: string;
   label: string;
@@ -16,58 +16,58 @@ export interface Control {
 
 export interface Drawing {
   title: string;
-  /** One line: which way is better, trials, what must be known to read it. */
+  /** One line below the title: the better direction, trials, and how to read the figure. */
   note: string;
-  /** How it was measured, and what it leaves out: to be unfolded, a paragraph each. */
+  /** Folded paragraphs: how the figure was measured, and what it leaves out. */
   how?: string[];
   controls?: Control[];
-  /** It is about the run, not about a workload. */
+  /** The figure is about the run, not about a workload. */
   whole?: boolean;
-  /** The cases that are drawn, where those are not the view's. */
+  /** The drawn cases; absent: all cases of the view. */
   cases?: Case[];
-  /** Engines that it does not show, and why: `LMDB: does not fit`; where the drawing itself does not say so. */
-  without?: string[];
-  /** Whiskers stand beside its values. */
+  /** Engines that are not drawn, with the reason (`LMDB: does not fit`), if the drawing itself does not name them. */
+  notDrawn?: string[];
+  /** The figure has whiskers. */
   whiskers?: boolean;
-  /** Drawn by ECharts... */
+  /** The chart that ECharts draws, or... */
   chart?: (width: number, theme: Theme) => { height: number; option: Option };
-  /** ...or an element of its own. */
+  /** ...an element. */
   element?: (theme: Theme) => HTMLElement;
-  /** What is saved of an element. */
+  /** The picture of an element, for saving. */
   picture?: (theme: Theme) => SVGElement;
   table: () => TableData;
 }
 
 export interface Figure {
-  /** Its name in addresses: it stays, whatever number the figure has on a page. */
+  /** The name in addresses, independent of the figure's number on a page. */
   name: string;
-  /** It says something of a bare drive, too. */
+  /** The figure also applies to a bare drive. */
   drive?: boolean;
-  /** Null where the view has nothing to show in it. */
+  /** Returns the drawing; null: the view has no data for it. */
   draw: (view: View) => Drawing | null;
 }
 
-/** The value chosen inside a figure, as far as it is one of the options. */
-export function control(
+/** Creates a control with the chosen value, or with the fallback if that value is not an option. */
+export function createControl(
   view: View,
   name: string,
   label: string,
   options: { value: string; label: string }[],
   fallback: string,
 ): Control {
-  const wanted = view.inside[name];
-  const value = options.some((option) => option.value === wanted) ? wanted ?? fallback : fallback;
+  const chosen = view.inside[name];
+  const value = options.some((option) => option.value === chosen) ? chosen ?? fallback : fallback;
   return { name, label, options, value };
 }
 
-export const better = (direction: string): string =>
+export const formatDirection = (direction: string): string =>
   direction === "higher" ? "higher is better" : direction === "lower" ? "lower is better" : "neither way is better";
 
-/** What is drawn beside a median. */
+/** Explains the dots and whiskers next to a median. */
 export const RANGES = "Dots are trials; a whisker is the interval of their median, below six trials from the least to the most.";
 
-/** Paragraphs without those that have nothing to say. */
-export const paragraphs = (...texts: string[]): string[] => texts.map((text) => text.trim()).filter((text) => text !== "");
+/** Returns the texts that are not empty. */
+export const nonEmptyTexts = (...texts: string[]): string[] => texts.map((text) => text.trim()).filter((text) => text !== "");
 
 export function trialsNote(view: View): string {
   const counts = [...new Set(view.cases.filter((one) => !one.engine.loadGenerator).map((one) => one.group.trials.length))];

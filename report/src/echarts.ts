@@ -1,4 +1,4 @@
-// The parts of ECharts that the figures use.
+// Registers the parts of ECharts that the figures use.
 
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {

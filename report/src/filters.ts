@@ -1,47 +1,47 @@
-// The bar that stays on top: which engines, workloads and threads are shown. It is the legend, too.
+// The filter bar at the top of the page: engines, workloads and threads. It is also the legend.
 
-import { colourOf, outlineOf, type Theme } from "./colour";
+import { engineColour, markerOutline, type Theme } from "./colour";
 import { h, svg, type Child } from "./dom";
 import type { Engine, Model, Work } from "./model";
 import { QUESTIONS } from "./questions";
-import { chosenWorks, partsOf, questionsOf, type Choice } from "./view";
+import { chosenWorks, suiteParts, rankedQuestions, type Choice } from "./view";
 
-/** More workloads than this are chosen among by what is asked, and by part; their own names are folded away. */
+/** A page with more workloads is filtered by question and by part; the names of its workloads are folded. */
 const WORKS_MAX = 6;
 
 export function legendMark(engine: Engine, theme: Theme): SVGElement {
   return svg("svg", { viewBox: "0 0 10 10", class: "mark", "aria-hidden": "true" },
-    svg("path", { d: outlineOf(engine), fill: colourOf(engine, theme) }));
+    svg("path", { d: markerOutline(engine), fill: engineColour(engine, theme) }));
 }
 
-/** Calls `changed` with the choice as it is after a click. */
-export function filters(model: Model, choice: Choice, theme: Theme, changed: (choice: Choice) => void): HTMLElement {
-  // The file that a drive's jobs work on is prepared by one that measures nothing.
-  const idle = (engine: Engine) => engine.drive && !model.cases.some((one) => one.engine.id === engine.id);
-  const real = model.engines.filter((engine) => !engine.loadGenerator && !idle(engine));
-  // Jobs of the drive are chosen among where there is nothing else; beside engines all are shown.
-  const alone = real.every((engine) => engine.drive);
-  const engines = real.filter((engine) => alone || !engine.drive);
-  const many = model.works.length > WORKS_MAX, parts = partsOf(model);
-  // Names that begin alike would be cut to the same letters: what tells them apart is said.
-  const called = (work: Work) => (model.works.some((other) => other !== work && other.title === work.title) ? work.key : work.name);
-  const works = () => group("Workloads", chosenWorks(model, { ...choice, works: [] }).map((work) => ({
-    key: work.key, label: [called(work)], title: work.name,
-  })), choice.works, (chosen) => changed({ ...choice, works: chosen }));
+/** Creates the filters; `onChange` receives the choice after a click. */
+export function createFilters(model: Model, choice: Choice, theme: Theme, onChange: (choice: Choice) => void): HTMLElement {
+  // The job that prepares the drive's file measures nothing.
+  const isIdle = (engine: Engine) => engine.drive && !model.cases.some((one) => one.engine.id === engine.id);
+  const real = model.engines.filter((engine) => !engine.loadGenerator && !isIdle(engine));
+  // The drive's jobs can be filtered only if there are no engines; with engines all of them are shown.
+  const isDriveOnly = real.every((engine) => engine.drive);
+  const engines = real.filter((engine) => isDriveOnly || !engine.drive);
+  const many = model.works.length > WORKS_MAX, parts = suiteParts(model);
+  // Long names with the same beginning would be cut to the same text: the key tells them apart.
+  const workLabel = (work: Work) => (model.works.some((other) => other !== work && other.title === work.title) ? work.key : work.name);
+  const createWorksGroup = () => createFilterGroup("Workloads", chosenWorks(model, { ...choice, works: [] }).map((work) => ({
+    key: work.key, label: [workLabel(work)], title: work.name,
+  })), choice.works, (chosen) => onChange({ ...choice, works: chosen }));
   const groups: (HTMLElement | null)[] = [
-    group(alone ? "Jobs" : "Engines", engines.map((engine) => ({
+    createFilterGroup(isDriveOnly ? "Jobs" : "Engines", engines.map((engine) => ({
       key: engine.name, label: [legendMark(engine, theme), engine.name],
-    })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
-    many ? group("Questions", questionsOf(model).map((question) => ({
+    })), choice.engines, (chosen) => onChange({ ...choice, engines: chosen })),
+    many ? createFilterGroup("Questions", rankedQuestions(model).map((question) => ({
       key: question, label: [QUESTIONS[question].short], name: `question ${question}`,
-    })), choice.questions, (chosen) => changed({ ...choice, questions: chosen })) : null,
-    parts.length < 2 ? null : group("Parts", parts.map((part) => ({
+    })), choice.questions, (chosen) => onChange({ ...choice, questions: chosen })) : null,
+    parts.length < 2 ? null : createFilterGroup("Parts", parts.map((part) => ({
       key: part, label: [part], name: `part ${part}`,
-    })), choice.parts, (chosen) => changed({ ...choice, parts: chosen })),
-    model.works.length < 2 ? null : many ? fold(chosenWorks(model, { ...choice, works: [] }).length, choice.works.length, works()) : works(),
-    model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
+    })), choice.parts, (chosen) => onChange({ ...choice, parts: chosen })),
+    model.works.length < 2 ? null : many ? createFold(chosenWorks(model, { ...choice, works: [] }).length, choice.works.length, createWorksGroup()) : createWorksGroup(),
+    model.threads.length < 2 ? null : createFilterGroup("Threads", model.threads.map((count) => ({
       key: String(count), label: [String(count)],
-    })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
+    })), choice.threads.map(String), (chosen) => onChange({ ...choice, threads: chosen.map(Number) })),
   ];
   const loadGenerator = model.engines.find((engine) => engine.loadGenerator);
   const floor = loadGenerator ? h("span", { class: "floor", title: "The null engine: the overhead of the load generator. No competitor." },
@@ -49,32 +49,32 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 
-/** Opened as long as something in it is chosen. */
-const fold = (all: number, chosen: number, inside: HTMLElement): HTMLElement =>
+/** Folds a group; it is open while a workload is chosen. */
+const createFold = (all: number, chosen: number, inside: HTMLElement): HTMLElement =>
   h("details", { class: "fold", open: chosen > 0 }, h("summary", {}, `${chosen > 0 ? `${chosen} of ` : ""}${all} workload${all === 1 ? "" : "s"}`), inside);
 
 export interface Item {
   key: string;
   label: Child[];
-  /** What its button is known by, where others may have an equal key. */
+  /** The button's name, if another group may have the same key. */
   name?: string;
-  /** In full, where its label is short. */
+  /** The full text, if the label is short. */
   title?: string;
 }
 
-/** Empty is all: what was left out last comes back when nothing would be left. */
-export function group(name: string, items: Item[], chosen: string[], changed: (chosen: string[]) => void): HTMLElement {
-  const known = chosen.filter((key) => items.some((item) => item.key === key));
-  const on = (key: string) => known.length === 0 || known.includes(key);
+/** Creates a group of toggle buttons. An empty choice means all. */
+export function createFilterGroup(name: string, items: Item[], chosen: string[], onChange: (chosen: string[]) => void): HTMLElement {
+  const chosenKeys = chosen.filter((key) => items.some((item) => item.key === key));
+  const isOn = (key: string) => chosenKeys.length === 0 || chosenKeys.includes(key);
   return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>
     h("button", {
-      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.name ?? item.key, ...(item.title ? { title: item.title } : {}),
-      click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
+      type: "button", "aria-pressed": String(isOn(item.key)), "data-filter": item.name ?? item.key, ...(item.title ? { title: item.title } : {}),
+      click: () => onChange(toggleKey(items.map((item) => item.key), chosenKeys, item.key)),
     }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }
 
-/** The choice after a click: from all to all but this one; all again when it is complete or empty. */
-export function toggled(all: string[], chosen: string[], key: string): string[] {
+/** Returns the choice after a click on a key. A complete or empty choice becomes the empty one, which means all. */
+export function toggleKey(all: string[], chosen: string[], key: string): string[] {
   const before = chosen.length === 0 ? all : chosen;
   const after = before.includes(key) ? before.filter((other) => other !== key) : all.filter((other) => before.includes(other) || other === key);
   return after.length === all.length ? [] : after;

@@ -1,9 +1,9 @@
-// Call trees of sampled stacks, and how they are laid out.
+// Call trees of sampled stacks, and their layout.
 
-/** Whose code a function is. */
+/** The owner of a function's code. */
 export type Origin = "engine" | "load_generator" | "system" | "kernel";
 
-/** Whose threads they are. */
+/** The owner of threads. */
 export type Owner = "role" | "engine" | "server" | "load_generator";
 
 /** The call tree of threads of one kind in a phase of a group, all trials together. */
@@ -20,7 +20,7 @@ export interface Flame {
   lost: number;
   operations: number;
   functions: FlameFunction[];
-  /** Caller by index or -1, function by index, whose code, samples in all, samples of its own; callers first. */
+  /** The caller's index or -1, the function's index, the code's owner, total samples, own samples; callers first. */
   calls: [number, number, Origin, number, number][];
 }
 
@@ -29,7 +29,7 @@ export interface FlameFunction {
   module: string;
 }
 
-/** The profiles of both sides of a comparison. */
+/** The profiles of both sides of a comparison, of threads of one kind. */
 export interface ProfilePair {
   pair: string;
   phase: string;
@@ -49,25 +49,25 @@ export interface MovedFunction {
   new_ns_per_op: number | null;
 }
 
-/** A function, called on one path. */
+/** A function on one call path. */
 export interface Call {
   name: string;
   module: string;
-  /** Null: all threads. */
+  /** The owner of the code; null: the root, which is all threads. */
   origin: Origin | null;
   total: number;
   own: number;
   depth: number;
   caller: Call | null;
   callees: Call[];
-  /** Where it begins, as a share of all samples. */
+  /** The position of the left edge, as a share of all samples. */
   start: number;
-  /** Its share of the other side's samples; null: nothing is compared. */
+  /** The call's share of the other side's samples; null: no comparison. */
   other: number | null;
 }
 
-/** The whole tree; `other`: what it is compared with. */
-export function treeOf(flame: Flame, other: Flame | null = null): Call {
+/** Builds the call tree; `other` is the profile to compare it with. */
+export function buildTree(flame: Flame, other: Flame | null = null): Call {
   const root: Call = { name: "all", module: "", origin: null, total: flame.samples, own: 0, depth: 0, caller: null, callees: [], start: 0, other: other ? 1 : null };
   const calls: Call[] = [];
   for (const [from, number, origin, total, own] of flame.calls) {
@@ -77,35 +77,35 @@ export function treeOf(flame: Flame, other: Flame | null = null): Call {
     calls.push(call);
   }
   if (other) {
-    // The same functions of two builds are in two files: by name alone.
-    const theirs = new Map<string, number>();
-    for (const call of listed(treeOf(other))) theirs.set(pathOf(call), (theirs.get(pathOf(call)) ?? 0) + shareOf(call, other.samples));
-    for (const call of calls) call.other = theirs.get(pathOf(call)) ?? 0;
+    // Matched by name alone: two builds have the same function in different files.
+    const otherShares = new Map<string, number>();
+    for (const call of listCalls(buildTree(other))) otherShares.set(callPath(call), (otherShares.get(callPath(call)) ?? 0) + callShare(call, other.samples));
+    for (const call of calls) call.other = otherShares.get(callPath(call)) ?? 0;
   }
-  place(root, flame.samples);
+  placeCallees(root, flame.samples);
   return root;
 }
 
-/** Names in order, so that a function stands at the same place in two pictures. */
-function place(call: Call, samples: number): void {
+/** Places callees in the order of their names, so that a function has the same place in two pictures. */
+function placeCallees(call: Call, samples: number): void {
   call.callees.sort((a, b) => (a.name < b.name ? -1 : 1));
   let start = call.start;
   for (const callee of call.callees) {
     callee.start = start;
-    start += shareOf(callee, samples);
-    place(callee, samples);
+    start += callShare(callee, samples);
+    placeCallees(callee, samples);
   }
 }
 
-/** A call and all below it, callers first. */
-export const listed = (call: Call): Call[] => [call, ...call.callees.flatMap(listed)];
+/** Returns a call and all calls below it, callers first. */
+export const listCalls = (call: Call): Call[] => [call, ...call.callees.flatMap(listCalls)];
 
-export const shareOf = (call: Call, samples: number): number => (samples > 0 ? call.total / samples : 0);
+export const callShare = (call: Call, samples: number): number => (samples > 0 ? call.total / samples : 0);
 
-/** Its callers, outermost first. */
-export const callersOf = (call: Call): Call[] => (call.caller ? [...callersOf(call.caller), call.caller] : []);
+/** Returns a call's callers, outermost first. */
+export const listCallers = (call: Call): Call[] => (call.caller ? [...listCallers(call.caller), call.caller] : []);
 
-const pathOf = (call: Call): string => [...callersOf(call), call].map((one) => one.name).join("\n");
+const callPath = (call: Call): string => [...listCallers(call), call].map((one) => one.name).join("\n");
 
 export interface Sum {
   name: string;
@@ -115,36 +115,36 @@ export interface Sum {
   total: number;
 }
 
-/** Each function in whatever path, most samples of its own first. */
-export function functionsOf(root: Call): Sum[] {
+/** Sums each function over all paths, most own samples first. */
+export function sumFunctions(root: Call): Sum[] {
   const sums = new Map<string, Sum>();
-  for (const call of listed(root).slice(1)) {
+  for (const call of listCalls(root).slice(1)) {
     const key = `${call.name}\n${call.module}`;
     const sum = sums.get(key) ?? { name: call.name, module: call.module, origin: call.origin, own: 0, total: 0 };
     sum.own += call.own;
-    // What calls itself is in the total of the outer call.
-    if (!callersOf(call).some((one) => one.name === call.name && one.module === call.module)) sum.total += call.total;
+    // A recursive call is already in the total of the outer call.
+    if (!listCallers(call).some((one) => one.name === call.name && one.module === call.module)) sum.total += call.total;
     sums.set(key, sum);
   }
   return [...sums.values()].sort((a, b) => b.own - a.own || b.total - a.total);
 }
 
-/** The share of samples in functions whose names have the text, none twice. */
-export function matched(root: Call, text: string): { calls: Set<Call>; share: number } {
-  const calls = new Set<Call>(), wanted = text.toLowerCase();
-  if (wanted === "") return { calls, share: 0 };
+/** Finds the calls whose names contain the text, and their share of samples, without double counting. */
+export function findCalls(root: Call, text: string): { calls: Set<Call>; share: number } {
+  const calls = new Set<Call>(), query = text.toLowerCase();
+  if (query === "") return { calls, share: 0 };
   let total = 0;
-  const look = (call: Call, within: boolean): void => {
-    const is = call.caller != null && call.name.toLowerCase().includes(wanted);
-    if (is) calls.add(call);
-    if (is && !within) total += call.total;
-    call.callees.forEach((callee) => look(callee, within || is));
+  const visit = (call: Call, within: boolean): void => {
+    const isHit = call.caller != null && call.name.toLowerCase().includes(query);
+    if (isHit) calls.add(call);
+    if (isHit && !within) total += call.total;
+    call.callees.forEach((callee) => visit(callee, within || isHit));
   };
-  look(root, false);
-  return { calls, share: shareOf({ ...root, total }, root.total) };
+  visit(root, false);
+  return { calls, share: callShare({ ...root, total }, root.total) };
 }
 
-/** CPU time per operation of so many samples. */
+/** Returns the CPU time per operation of a number of samples; null: no operations or no sampling rate. */
 export function nsPerOp(flame: Flame, samples: number): number | null {
   return flame.operations > 0 && flame.rate_hz > 0 ? (samples * 1e9) / flame.rate_hz / flame.operations : null;
 }

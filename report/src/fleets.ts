@@ -1,4 +1,4 @@
-// What the page of a fleet is given: one suite's figures by host.
+// The data of a fleet's page: one suite's figures by host.
 
 import type { Definition, Direction } from "./data";
 

@@ -2,22 +2,22 @@
 
 import { describe, expect, test } from "vitest";
 import type { VersusRow } from "./data";
-import { OUTLINES, POINTS, scaleOf } from "./forest";
+import { OUTLINES, POINTS, ratioScale } from "./forest";
 
-const row = (ratio: number | null, low: number | null = null, high: number | null = null): VersusRow => ({
+const createRow = (ratio: number | null, low: number | null = null, high: number | null = null): VersusRow => ({
   phase: "measure", role: null, op: null, scope: "measure", figure: "ops_per_s", unit: "1/s", direction: "higher",
   base: { value: 1, n: 6, min: 1, max: 1 }, new: { value: 1, n: 6, min: 1, max: 1 }, paired: false,
   ratio, ratio_low: low, ratio_high: high, ratios: [], within: 0.03, verdict: "undecided", reason: null,
 });
 
 test("every point is seen on the line of its interval", () => {
-  // A dash would lie on it.
+  // A dash would be hidden by that line.
   expect(POINTS.described).not.toBe(OUTLINES.described);
 });
 
 describe("the axis of ratios", () => {
   test("has 1 in its middle and is the same to both sides", () => {
-    const scale = scaleOf([row(1.3, 1.1, 1.4), row(0.8, 0.7, 0.9)]);
+    const scale = ratioScale([createRow(1.3, 1.1, 1.4), createRow(0.8, 0.7, 0.9)]);
     expect(scale.most).toBe(1.5);
     expect(scale.at(1)).toBe(50);
     expect(scale.at(1.5)).toBeCloseTo(100);
@@ -27,14 +27,14 @@ describe("the axis of ratios", () => {
   });
 
   test("holds every ratio, and is not stretched by one interval that knows nothing", () => {
-    const many = Array.from({ length: 20 }, () => row(1.02, 0.98, 1.06));
-    expect(scaleOf([...many, row(1.04, 0.001, 900)]).most).toBeLessThan(1.2);
-    expect(scaleOf([...many, row(7)]).most).toBe(10);
+    const many = Array.from({ length: 20 }, () => createRow(1.02, 0.98, 1.06));
+    expect(ratioScale([...many, createRow(1.04, 0.001, 900)]).most).toBeLessThan(1.2);
+    expect(ratioScale([...many, createRow(7)]).most).toBe(10);
   });
 
   test("stands without ratios, and with impossible ones", () => {
-    for (const rows of [[], [row(null)], [row(0)], [row(1e9)]]) {
-      const scale = scaleOf(rows);
+    for (const rows of [[], [createRow(null)], [createRow(0)], [createRow(1e9)]]) {
+      const scale = ratioScale(rows);
       expect(scale.most).toBeGreaterThan(1);
       for (const ratio of [0, 1e-12, 1, 1e12]) expect(scale.at(ratio)).toBeGreaterThanOrEqual(0);
       for (const ratio of [0, 1e-12, 1, 1e12]) expect(scale.at(ratio)).toBeLessThanOrEqual(100);

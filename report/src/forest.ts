@@ -1,8 +1,9 @@
-// A ratio with its interval, on a logarithmic axis that all rows share: 1 in the middle, what is
-// equal shaded, and a marker whose shape and colour say the verdict.
+// A forest plot: a ratio with its interval on a logarithmic axis that all rows share. 1 is in the middle, the
+// range of equality is shaded, and a marker's shape and colour show the verdict.
 
 import type { Judgement, VersusRow } from "./data";
 import { svg } from "./dom";
+import { formatCoordinate } from "./layout";
 
 export const WORDS: Record<Judgement, string> = {
   improved: "improved", regressed: "regressed", changed: "changed", equal: "equal", undecided: "undecided",
@@ -11,7 +12,7 @@ export const WORDS: Record<Judgement, string> = {
 
 export const JUDGEMENTS = Object.keys(WORDS) as Judgement[];
 
-/** Outlines in a square of 12. */
+/** Outlines of the verdicts' markers, in a square of 12 units. */
 export const OUTLINES: Record<Judgement, string> = {
   improved: "M6 .8 11.4 10.6H.6z",
   regressed: "M6 11.2.6 1.4h10.8z",
@@ -23,70 +24,69 @@ export const OUTLINES: Record<Judgement, string> = {
   not_comparable: "M2 2l8 8M10 2l-8 8",
 };
 
-/** On the line of its interval a dash would not be seen. */
+/** Markers on the line of an interval, where a dash would be invisible. */
 export const POINTS: Record<Judgement, string> = { ...OUTLINES, described: "M4.9 1.4h2.2v9.2H4.9z" };
 
 export const verdictMark = (verdict: Judgement): SVGElement =>
   svg("svg", { viewBox: "0 0 12 12", class: `vmark ${verdict}`, "aria-hidden": "true" }, svg("path", { d: OUTLINES[verdict] }));
 
 export interface Scale {
-  /** The axis reaches from one over this to this. */
+  /** The end of the axis; its start is one over it. */
   most: number;
   ticks: number[];
-  /** Of 100: where a ratio stands, held inside the axis. */
+  /** Returns a ratio's position in percent, clamped to the axis. */
   at: (ratio: number) => number;
 }
 
 const ENDS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 30, 100];
 
-/** As wide as the widest ratio, and as most of the intervals: a few that know nothing do not press all others together. */
-export function scaleOf(rows: Pick<VersusRow, "ratio" | "ratio_low" | "ratio_high">[]): Scale {
-  const far = (value: number | null) => (value == null || value <= 0 ? [] : [Math.max(value, 1 / value)]);
-  const ratios = rows.flatMap((row) => far(row.ratio));
-  const ends = rows.flatMap((row) => [...far(row.ratio_low), ...far(row.ratio_high)]).sort((a, b) => a - b);
-  const wanted = Math.max(1.02, ...ratios, ends[Math.floor(ends.length * 0.9)] ?? 1) * 1.01;
-  const most = ENDS.find((end) => end >= wanted) ?? 100;
-  // One between, far enough from 1 and from the end for its label.
-  const inner = ENDS.filter((end) => Math.log(end) > Math.log(most) * 0.3 && Math.log(end) < Math.log(most) * 0.6).slice(-1);
-  const ticks = [most, ...inner].flatMap((end) => [1 / end, end]);
-  const at = (ratio: number) => 50 + 50 * Math.max(-1, Math.min(1, Math.log(Math.max(ratio, 1e-9)) / Math.log(most)));
-  return { most, ticks: [...ticks, 1].sort((a, b) => a - b), at };
+/** Returns an axis that holds all ratios and 90 % of the intervals' ends: a few very wide intervals do not compress the others. */
+export function ratioScale(rows: Pick<VersusRow, "ratio" | "ratio_low" | "ratio_high">[]): Scale {
+  const distances = (value: number | null) => (value == null || value <= 0 ? [] : [Math.max(value, 1 / value)]);
+  const ratios = rows.flatMap((row) => distances(row.ratio));
+  const ends = rows.flatMap((row) => [...distances(row.ratio_low), ...distances(row.ratio_high)]).sort((a, b) => a - b);
+  const widest = Math.max(1.02, ...ratios, ends[Math.floor(ends.length * 0.9)] ?? 1) * 1.01;
+  const maximum = ENDS.find((end) => end >= widest) ?? 100;
+  // One tick between, far enough from 1 and from the end for its label.
+  const inner = ENDS.filter((end) => Math.log(end) > Math.log(maximum) * 0.3 && Math.log(end) < Math.log(maximum) * 0.6).slice(-1);
+  const ticks = [maximum, ...inner].flatMap((end) => [1 / end, end]);
+  const at = (ratio: number) => 50 + 50 * Math.max(-1, Math.min(1, Math.log(Math.max(ratio, 1e-9)) / Math.log(maximum)));
+  return { most: maximum, ticks: [...ticks, 1].sort((a, b) => a - b), at };
 }
 
-const percent = (value: number): string => `${value.toFixed(2)}%`;
 
-/** The axis itself, for the head of the table. */
-export function axis(scale: Scale): SVGElement {
+/** Draws the axis, for the head of the table. */
+export function ratioAxis(scale: Scale): SVGElement {
   const label = (tick: number) => {
     const anchor = tick === 1 ? "middle" : scale.at(tick) < 1 ? "start" : scale.at(tick) > 99 ? "end" : "middle";
-    return svg("text", { x: percent(scale.at(tick)), y: "11", "text-anchor": anchor }, `${Number(tick.toPrecision(2))}×`);
+    return svg("text", { x: formatCoordinate(scale.at(tick)), y: "11", "text-anchor": anchor }, `${Number(tick.toPrecision(2))}×`);
   };
   return svg("svg", { class: "forest axis", height: "15", "aria-hidden": "true" }, ...scale.ticks.map(label));
 }
 
-function equal(within: number, scale: Scale): SVGElement {
+function equalBand(within: number, scale: Scale): SVGElement {
   const [low, high] = [scale.at(1 / (1 + within)), scale.at(1 + within)];
-  return svg("rect", { x: percent(low), width: percent(high - low), y: "0", height: "26", class: "within" });
+  return svg("rect", { x: formatCoordinate(low), width: formatCoordinate(high - low), y: "0", height: "26", class: "within" });
 }
 
-export function forest(row: VersusRow, scale: Scale): SVGElement {
+export function forestPlot(row: VersusRow, scale: Scale): SVGElement {
   const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
-    svg("line", { x1: percent(x1), x2: percent(x2), y1: String(y1), y2: String(y2), class: name });
+    svg("line", { x1: formatCoordinate(x1), x2: formatCoordinate(x2), y1: String(y1), y2: String(y2), class: name });
   const parts: SVGElement[] = [
-    equal(row.within, scale),
+    equalBand(row.within, scale),
     ...scale.ticks.map((tick) => line(scale.at(tick), scale.at(tick), 0, 26, tick === 1 ? "one" : "tick")),
   ];
   if (row.ratio_low != null && row.ratio_high != null) {
     const [low, high] = [scale.at(row.ratio_low), scale.at(row.ratio_high)];
     parts.push(line(low, high, 13, 13, "interval"));
-    // An end inside the axis has a cap; one outside it does not end here.
+    // Only an end inside the axis has a cap.
     if (row.ratio_low >= 1 / scale.most) parts.push(line(low, low, 9, 17, "interval"));
     if (row.ratio_high <= scale.most) parts.push(line(high, high, 9, 17, "interval"));
   }
-  // The pairs lie below the line of their interval.
-  parts.push(...row.ratios.map((ratio) => svg("circle", { cx: percent(scale.at(ratio)), cy: "21", r: "1.7", class: "one-pair" })));
+  // The pairs' dots are below the line of the interval.
+  parts.push(...row.ratios.map((ratio) => svg("circle", { cx: formatCoordinate(scale.at(ratio)), cy: "21", r: "1.7", class: "one-pair" })));
   if (row.ratio != null) {
-    parts.push(svg("svg", { x: percent(scale.at(row.ratio)), y: "7", width: "12", height: "12", overflow: "visible" },
+    parts.push(svg("svg", { x: formatCoordinate(scale.at(row.ratio)), y: "7", width: "12", height: "12", overflow: "visible" },
       svg("path", { d: POINTS[row.verdict], transform: "translate(-6 0)", class: "point" })));
   }
   return svg("svg", { class: `forest ${row.verdict}`, height: "26", "aria-hidden": "true" }, ...parts);

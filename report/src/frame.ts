@@ -1,26 +1,26 @@
-// A figure on the page: caption, choices, drawing, the table behind it, and ways to save it. Drawn when it
-// comes into view, so that a thousand cases open as fast as one; the rest while there is nothing else to do.
+// A figure on the page: caption, controls, drawing, table, and buttons to save it. It is drawn when it comes into
+// view, so that a page of a thousand cases opens quickly; the others are drawn while the page is idle.
 
 import { THEMES, type Theme } from "./colour";
 import { h, keepFocus } from "./dom";
-import { withoutLine } from "./conditions";
+import { notDrawnNote } from "./conditions";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
 import { drawChart } from "./labels";
-import { nameOf, namingOf } from "./naming";
-import { savePng, saveSvg, standalone, type Naming } from "./save";
-import { table } from "./table";
+import { figureName, figureNaming } from "./naming";
+import { savePng, saveSvg, standalonePicture, type Naming } from "./save";
+import { createTable } from "./table";
 import type { View } from "./view";
 
 export interface Stage {
   theme: () => Theme;
-  /** A choice inside a figure was made. */
+  /** Stores a choice made inside a figure. */
   choose: (name: string, value: string) => void;
-  /** Where this figure is shown alone. */
+  /** Returns the address that shows a figure alone. */
   address: (figure: Figure, view: View, drawing: Drawing) => string;
 }
 
-/** As wide as A4 between its margins, made smaller by a fifth. */
+/** The width of a printed figure in pixels: that of A4 between its margins, scaled down by a fifth. */
 const PAPER = 856;
 
 const frames = new Set<Frame>();
@@ -36,7 +36,7 @@ export class Frame {
   private readonly how = h("details", { class: "how" }, h("summary", {}, "How this is measured"));
   private readonly note = h("p", { class: "note" });
   private readonly heading = h("span");
-  private readonly without = h("p", { class: "note without" });
+  private readonly notDrawn = h("p", { class: "note without" });
   private readonly alone = h("a", { title: "This figure alone, as large as the window: for a slide" }, "alone");
 
   constructor(
@@ -44,22 +44,22 @@ export class Frame {
     drawing: Drawing,
     private view: View,
     private readonly stage: Stage,
-    /** Its number on this page: what it is cited by. */
+    /** The figure's number on this page. */
     ordinal: number,
   ) {
     this.drawing = drawing;
-    const tool = (label: string, save: () => void) =>
+    const createTool = (label: string, save: () => void) =>
       h("button", { type: "button", title: `Save this figure as ${label}`, click: save }, label);
     const tools = drawing.chart || drawing.picture
       ? h("div", { class: "tools" },
-        tool("SVG", () => this.save(saveSvg)),
-        tool("PNG", () => this.save(savePng)), this.alone)
+        createTool("SVG", () => this.save(saveSvg)),
+        createTool("PNG", () => this.save(savePng)), this.alone)
       : h("div", { class: "tools" }, this.alone);
     this.element = h("figure", { class: "figure", id: `figure-${ordinal}` },
       h("figcaption", {},
         h("h3", {}, h("a", { class: "ordinal", href: `#figure-${ordinal}`, click: (event) => { event.preventDefault(); this.element.scrollIntoView(); } }, `Figure ${ordinal}`), " ", this.heading),
         tools, this.note),
-      this.controls, this.body, this.without, this.details, this.how);
+      this.controls, this.body, this.notDrawn, this.details, this.how);
     this.element.dataset["figure"] = figure.name;
     this.element.dataset["ordinal"] = String(ordinal);
     this.prepare();
@@ -67,17 +67,17 @@ export class Frame {
     observer.observe(this.element);
   }
 
-  private save(as: (picture: SVGElement, name: Naming) => void): void {
+  private save(saveAs: (picture: SVGElement, name: Naming) => void): void {
     const { drawing, view } = this, theme = this.stage.theme();
-    const drawn = drawing.picture?.(theme) ?? this.body.querySelector("svg"), name = namingOf(drawing, view);
-    if (drawn) as(standalone(drawn, name, theme), name);
+    const picture = drawing.picture?.(theme) ?? this.body.querySelector("svg"), name = figureNaming(drawing, view);
+    if (picture) saveAs(standalonePicture(picture, name, theme), name);
   }
 
-  /** All that needs no drawing: so that the page does not jump when it is drawn. */
+  /** Fills in everything except the drawing, so that the page does not jump when the figure is drawn. */
   private prepare(): void {
     this.note.textContent = this.drawing.note;
-    this.without.textContent = withoutLine(this.drawing);
-    this.without.hidden = this.without.textContent === "";
+    this.notDrawn.textContent = notDrawnNote(this.drawing);
+    this.notDrawn.hidden = this.notDrawn.textContent === "";
     const [summary] = this.how.children;
     const how = this.drawing.how ?? [];
     if (summary) this.how.replaceChildren(summary, ...how.map((text) => h("p", { class: "note" }, text)));
@@ -86,12 +86,12 @@ export class Frame {
     this.alone.href = this.stage.address(this.figure, this.view, this.drawing);
     keepFocus(this.controls, "control", () => this.controls.replaceChildren(...(this.drawing.controls ?? [])
       .filter((control) => control.options.length > 1)
-      .map((control) => this.select(control))));
+      .map((control) => this.createSelect(control))));
     const { chart } = this.drawing;
     if (chart && !this.drawn) this.body.style.minHeight = `${chart(this.width(), this.stage.theme()).height}px`;
   }
 
-  private select(control: Control): HTMLElement {
+  private createSelect(control: Control): HTMLElement {
     const select = h("select", {
       "data-control": control.name,
       change: (event) => this.stage.choose(control.name, (event.target as HTMLSelectElement).value),
@@ -101,7 +101,7 @@ export class Frame {
   }
 
   private width(): number {
-    // On paper nothing stands beside a figure, whatever does on the screen.
+    // On paper each figure has the full width.
     return this.stage.theme().name === "print" ? PAPER : this.body.clientWidth || this.element.clientWidth || 720;
   }
 
@@ -125,21 +125,21 @@ export class Frame {
       drawChart(this.chart, option);
       const picture = this.body.querySelector("svg");
       picture?.setAttribute("role", "img");
-      picture?.setAttribute("aria-label", `${nameOf(this.drawing, this.view)}. ${this.drawing.note}. The table below holds its figures.`);
+      picture?.setAttribute("aria-label", `${figureName(this.drawing, this.view)}. ${this.drawing.note}. The table below holds its figures.`);
     } else if (element) {
       this.body.replaceChildren(element(theme));
     }
     const [summary] = this.details.children;
-    if (summary) this.details.replaceChildren(summary, table(this.drawing.table(), nameOf(this.drawing, this.view)));
+    if (summary) this.details.replaceChildren(summary, createTable(this.drawing.table(), figureName(this.drawing, this.view)));
     this.element.dataset["drawn"] = theme.name;
   }
 
-  /** Another choice inside; where it has nothing to show, what is drawn stays. */
+  /** Applies a choice made inside the figure; without data for it the drawing stays. */
   update(inside: Record<string, string>): void {
     this.view = { ...this.view, inside };
     const drawing = this.figure.draw(this.view);
     if (!drawing) {
-      // The controls agree with what is drawn.
+      // The controls show the choice that is drawn.
       this.prepare();
       return;
     }
@@ -148,7 +148,7 @@ export class Frame {
     if (this.drawn) this.paint();
   }
 
-  /** The width or the theme changed. */
+  /** Draws the figure again after a change of the width or the theme. */
   refresh(): void {
     this.prepare();
     if (this.drawn) this.paint();
@@ -161,14 +161,14 @@ export class Frame {
   }
 }
 
-const byElement = (element: Element): Frame | undefined =>
+const findFrame = (element: Element): Frame | undefined =>
   [...frames].find((frame) => frame.element === element);
 
 const observer = new IntersectionObserver((entries) => {
   for (const entry of entries) {
     if (!entry.isIntersecting) continue;
     observer.unobserve(entry.target);
-    byElement(entry.target)?.draw();
+    findFrame(entry.target)?.draw();
   }
 }, { rootMargin: "400px" });
 
@@ -176,15 +176,15 @@ export const removeFrames = (): void => frames.forEach((frame) => frame.remove()
 export const updateFrames = (inside: Record<string, string>): void =>
   frames.forEach((frame) => frame.update(inside));
 export const refreshFrames = (): void => frames.forEach((frame) => frame.refresh());
-/** What is drawn at once, before anybody has looked: whoever captures the page when it has loaded gets most runs whole. */
+/** The time for drawing figures at once, so that a page captured right after loading is usually complete. */
 const AT_ONCE_MS = 400;
 
-/** Draws what nobody has come to yet, too, and then a figure at a time: a page that is captured whole has no empty
- * ones. Whoever waits for that looks at the page's `data-drawn`. */
-export function drawRest(): void {
-  const all = [...frames], until = performance.now() + AT_ONCE_MS;
+/** Draws the figures that are not in view: some at once, then the others one at a time. Then the page's `data-drawn`
+ * is `all`, which a program that captures the page can wait for. */
+export function drawRemainingFrames(): void {
+  const all = [...frames], deadline = performance.now() + AT_ONCE_MS;
   delete document.documentElement.dataset["drawn"];
-  const from = (start: number): void => {
+  const drawFrom = (start: number): void => {
     let at = start;
     do {
       const frame = all[at];
@@ -192,15 +192,15 @@ export function drawRest(): void {
         document.documentElement.dataset["drawn"] = "all";
         return;
       }
-      // What is shown anew meanwhile begins anew.
+      // The page was rebuilt meanwhile, which has started a new round.
       if (!frames.has(frame)) return;
       frame.draw();
       at += 1;
-    } while (performance.now() < until);
-    setTimeout(() => from(at));
+    } while (performance.now() < deadline);
+    setTimeout(() => drawFrom(at));
   };
-  from(0);
+  drawFrom(0);
 }
 
-export const drawAll = (): void => frames.forEach((frame) => frame.draw());
+export const drawFrames = (): void => frames.forEach((frame) => frame.draw());
 export const PRINT = THEMES.print;

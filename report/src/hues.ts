@@ -1,6 +1,6 @@
-// Which hue and marker an engine has: its own on every page, whoever stands beside it.
+// The hue and marker of each engine, the same on every page, whatever other engines it has.
 
-/** As many as every theme's list of hues has. */
+/** The number of hues in each theme. */
 export const HUES = 12;
 
 /** The hues of engines that come with kvdyno. Servers share some with libraries, and have other markers. */
@@ -11,52 +11,52 @@ const OWN: Record<string, number> = {
 
 export interface Hue {
   hue: number;
-  /** The hue's second use: another marker, and a dashed line. */
+  /** Whether this is the second use of the hue on the page: with another marker and a dashed line. */
   again: boolean;
 }
 
 interface Named {
-  /** What engine it is. */
+  /** The engine's own name. */
   engine: string;
-  /** What the suite calls it. */
+  /** The label that the suite gives the engine. */
   label: string;
   durability: string;
 }
 
-/** Of a name the same number on every page. */
-function hash(name: string): number {
+/** Returns a hash of a name. */
+function hashName(name: string): number {
   let value = 7;
   for (const letter of name) value = (value * 31 + (letter.codePointAt(0) ?? 0)) % 9973;
   return value;
 }
 
-/** `rocksdb-async` is RocksDB in that class, and not another engine. */
-const withoutClass = ({ label, durability }: Named): string =>
+/** Returns the label without its durability class: `rocksdb-async` is `rocksdb`, not another engine. */
+const labelWithoutClass = ({ label, durability }: Named): string =>
   label.endsWith(`-${durability}`) ? label.slice(0, -durability.length - 1) : label;
 
-/** An engine's first build or setting has the engine's hue, the others hues that nobody on this page has; the
- * same in another class of durability has its hue again. */
-export function huesOf(all: Named[]): Hue[] {
+/** Assigns hues. The first build or setting of an engine has the engine's hue, the others have hues that are free on
+ * this page. The same engine in another durability class has the same hue again. */
+export function assignHues(all: Named[]): Hue[] {
   const slots = new Map<string, number>();
-  const taken = () => new Set([...slots.values()].map((slot) => slot % HUES));
-  const free = (name: string): number => {
-    const start = hash(name) % HUES;
+  const usedHues = () => new Set([...slots.values()].map((slot) => slot % HUES));
+  const findFreeHue = (name: string): number => {
+    const start = hashName(name) % HUES;
     const steps = Array.from({ length: HUES }, (_, step) => (start + step) % HUES);
-    return steps.find((hue) => !taken().has(hue)) ?? start + HUES;
+    return steps.find((hue) => !usedHues().has(hue)) ?? start + HUES;
   };
-  const known = (one: Named) => Object.hasOwn(OWN, one.engine);
-  const first = (one: Named) => one === (all.find((other) => other.engine === one.engine && withoutClass(other) === other.engine)
+  const hasOwnHue = (one: Named) => Object.hasOwn(OWN, one.engine);
+  const isFirstOfEngine = (one: Named) => one === (all.find((other) => other.engine === one.engine && labelWithoutClass(other) === other.engine)
     ?? all.find((other) => other.engine === one.engine));
-  // Those that have hues of their own before those that take what is left.
-  for (const one of all) if (known(one) && first(one)) slots.set(withoutClass(one), OWN[one.engine] ?? 0);
+  // Engines with a hue of their own come first; the others take the remaining hues.
+  for (const one of all) if (hasOwnHue(one) && isFirstOfEngine(one)) slots.set(labelWithoutClass(one), OWN[one.engine] ?? 0);
   for (const one of all) {
-    const name = withoutClass(one);
-    if (!slots.has(name)) slots.set(name, free(name));
+    const name = labelWithoutClass(one);
+    if (!slots.has(name)) slots.set(name, findFreeHue(name));
   }
-  const seen = new Set<string>();
+  const seenNames = new Set<string>();
   return all.map((one) => {
-    const name = withoutClass(one), slot = slots.get(name) ?? 0, again = slot >= HUES || seen.has(name);
-    seen.add(name);
+    const name = labelWithoutClass(one), slot = slots.get(name) ?? 0, again = slot >= HUES || seenNames.has(name);
+    seenNames.add(name);
     return { hue: slot % HUES, again };
   });
 }

@@ -1,24 +1,24 @@
-// Names at the ends of lines, moved apart where lines end close to each other.
+// Places labels: names at the ends of lines, and texts next to the marks of scatter plots.
 
 import type { Chart, Option } from "./echarts";
 
 const APART = 15;
 
-/** Offsets that move positions at least `apart` from each other, as little as can be, within bounds. */
-export function spread(positions: number[], apart: number, bounds: [low: number, high: number] = [-Infinity, Infinity]): number[] {
+/** Returns the smallest offsets that move positions at least `apart` from each other, within bounds. */
+export function spreadPositions(positions: number[], apart: number, bounds: [low: number, high: number] = [-Infinity, Infinity]): number[] {
   const order = positions.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at);
   let groups = order.map((one) => [one]);
-  const middle = (group: typeof order) => {
+  const groupMiddle = (group: typeof order) => {
     const half = ((group.length - 1) / 2) * apart;
     const mean = group.reduce((sum, one) => sum + one.at, 0) / group.length;
     return Math.max(bounds[0] + half, Math.min(bounds[1] - half, mean));
   };
-  // Groups that would touch become one, until none do.
+  // Groups that would overlap are merged, until none do.
   for (let touched = true; touched;) {
     touched = false;
     for (let at = 0; at + 1 < groups.length; at += 1) {
       const [a, b] = [groups[at]!, groups[at + 1]!];
-      if (middle(b) - middle(a) < ((a.length + b.length) / 2) * apart - 1e-9) {
+      if (groupMiddle(b) - groupMiddle(a) < ((a.length + b.length) / 2) * apart - 1e-9) {
         groups = [...groups.slice(0, at), [...a, ...b], ...groups.slice(at + 2)];
         touched = true;
         break;
@@ -28,7 +28,7 @@ export function spread(positions: number[], apart: number, bounds: [low: number,
   const moved: number[] = [];
   for (const group of groups) {
     group.forEach((one, at) => {
-      moved[one.index] = middle(group) + (at - (group.length - 1) / 2) * apart - one.at;
+      moved[one.index] = groupMiddle(group) + (at - (group.length - 1) / 2) * apart - one.at;
     });
   }
   return moved;
@@ -57,7 +57,7 @@ export function spreadLabels(chart: Chart): void {
   for (const panel of new Set(ends.map((end) => end.panel))) {
     const own = ends.filter((end) => end.panel === panel);
     const top = Number(grids[panel]?.top ?? 0), height = Number(grids[panel]?.height ?? 1e4);
-    spread(own.map((end) => end.y), APART, [top + 2, top + height + 12]).forEach((offset, at) => {
+    spreadPositions(own.map((end) => end.y), APART, [top + 2, top + height + 12]).forEach((offset, at) => {
       const end = own[at];
       if (end && Math.abs(offset) > 0.5) changes[end.index] = { endLabel: { offset: [0, offset] } };
     });
@@ -72,10 +72,10 @@ export interface Box {
   height: number;
 }
 
-const touch = (a: Box, b: Box): boolean =>
+const boxesOverlap = (a: Box, b: Box): boolean =>
   a.left < b.left + b.width && b.left < a.left + a.width && a.top < b.top + b.height && b.top < a.top + a.height;
 
-/** A mark with words that are to stand beside it; names give way to nothing, numbers to all. */
+/** A mark with a text next to it. Names are placed first; a number without room is dropped. */
 export interface Spot {
   x: number;
   y: number;
@@ -85,33 +85,33 @@ export interface Spot {
 
 const MARK = 13, LINE = 14, LETTER = 6.7, AWAY = 3;
 
-/** Where words stand so that they lie on no mark and on no other words: the corner of each; null: nowhere. */
-export function placed(spots: Spot[], bounds: Box): ([left: number, top: number] | null)[] {
-  const taken: Box[] = spots.map(({ x, y }) => ({ left: x - MARK / 2, top: y - MARK / 2, width: MARK, height: MARK }));
+/** Places texts so that they cover no mark and no other text: returns the corner of each; null: no room. */
+export function placeTexts(spots: Spot[], bounds: Box): ([left: number, top: number] | null)[] {
+  const occupied: Box[] = spots.map(({ x, y }) => ({ left: x - MARK / 2, top: y - MARK / 2, width: MARK, height: MARK }));
   const places: ([number, number] | null)[] = spots.map(() => null);
   const order = spots.map((spot, at) => ({ spot, at })).sort((a, b) => Number(b.spot.name) - Number(a.spot.name));
   for (const { spot, at } of order) {
     if (spot.text === "") continue;
     const width = spot.text.length * LETTER, far = MARK / 2 + AWAY;
     const { x, y } = spot;
-    const [middle, right, left] = [x - width / 2, x + far, x - far - width], [above, below, beside] = [y - far - LINE, y + far - 1, y - LINE / 2];
-    const close: [number, number][] = [
-      [middle, above], [right, beside], [middle, below], [left, beside], [right, above], [left, above], [right, below], [left, below],
+    const [middle, right, left] = [x - width / 2, x + far, x - far - width], [above, below, level] = [y - far - LINE, y + far - 1, y - LINE / 2];
+    const closePlaces: [number, number][] = [
+      [middle, above], [right, level], [middle, below], [left, level], [right, above], [left, above], [right, below], [left, below],
     ];
-    // A name may stand a line further away, before it lies on a mark.
-    const further: [number, number][] = [middle, left, right].flatMap((from) => [[from, above - LINE], [from, below + LINE]] as [number, number][]);
-    const tries = spot.name ? [...close, ...further] : close;
-    const box = ([left, top]: [number, number]): Box => ({ left, top, width, height: LINE });
-    const inside = (one: Box) => one.left >= bounds.left && one.top >= bounds.top
+    // A name may be a line further away, rather than cover a mark.
+    const furtherPlaces: [number, number][] = [middle, left, right].flatMap((from) => [[from, above - LINE], [from, below + LINE]] as [number, number][]);
+    const candidates = spot.name ? [...closePlaces, ...furtherPlaces] : closePlaces;
+    const boxAt = ([left, top]: [number, number]): Box => ({ left, top, width, height: LINE });
+    const isInside = (one: Box) => one.left >= bounds.left && one.top >= bounds.top
       && one.left + one.width <= bounds.left + bounds.width && one.top + one.height <= bounds.top + bounds.height;
-    const free = tries.filter((one) => inside(box(one)));
-    const clear = free.find((one) => !taken.some((other) => touch(box(one), other)));
-    // A name may lie on a mark, if need be, but on no other words.
-    const words = taken.slice(spots.length);
-    const place = clear ?? (spot.name ? free.find((one) => !words.some((other) => touch(box(one), other))) : undefined);
+    const inBounds = candidates.filter((one) => isInside(boxAt(one)));
+    const clearPlace = inBounds.find((one) => !occupied.some((other) => boxesOverlap(boxAt(one), other)));
+    // As a last resort a name may cover a mark, but no other text.
+    const words = occupied.slice(spots.length);
+    const place = clearPlace ?? (spot.name ? inBounds.find((one) => !words.some((other) => boxesOverlap(boxAt(one), other))) : undefined);
     if (!place) continue;
     places[at] = place;
-    taken.push(box(place));
+    occupied.push(boxAt(place));
   }
   return places;
 }
@@ -123,7 +123,7 @@ interface Scatter {
   data?: { value: [number, number]; text?: string; name?: boolean }[];
 }
 
-/** Words beside the marks of scatter plots, once it is known where those are. */
+/** Places the texts next to the marks of scatter plots, after the chart has placed the marks. */
 export function placeLabels(chart: Chart): void {
   const series = (chart.getOption()["series"] ?? []) as Scatter[];
   const grids = (chart.getOption()["grid"] ?? []) as Box[];
@@ -139,12 +139,12 @@ export function placeLabels(chart: Chart): void {
       const [x = 0, y = 0] = chart.convertToPixel({ xAxisIndex: panel, yAxisIndex: panel }, item.value) as number[];
       return { x, y, text: item.text ?? "", name: item.name === true };
     });
-    const places = placed(spots, { left: grid.left + 2, top: grid.top - 12, width: grid.width + 18, height: grid.height + 12 });
+    const places = placeTexts(spots, { left: grid.left + 2, top: grid.top - 12, width: grid.width + 18, height: grid.height + 12 });
     for (const index of new Set(items.map((one) => one.index))) {
       const data = (series[index]?.data ?? []).map((item, at) => {
-        const which = items.findIndex((one) => one.index === index && one.at === at), place = places[which], spot = spots[which];
+        const spotIndex = items.findIndex((one) => one.index === index && one.at === at), place = places[spotIndex], spot = spots[spotIndex];
         if (!place || !spot) return { ...item, label: { show: false } };
-        // From the corner of the mark, which is 11 pixels wide.
+        // The position is relative to the corner of the mark, which is 11 pixels wide.
         return { ...item, label: { show: true, position: [place[0] - spot.x + 5.5, place[1] - spot.y + 5.5] } };
       });
       changes[index] = { data };
@@ -153,7 +153,7 @@ export function placeLabels(chart: Chart): void {
   chart.setOption({ series: changes });
 }
 
-/** A chart's option with its words where they are legible. */
+/** Draws a chart with legible labels. */
 export function drawChart(chart: Chart, option: Option): void {
   chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
   spreadLabels(chart);

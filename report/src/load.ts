@@ -14,8 +14,8 @@ export async function unpack(base64: string): Promise<string> {
   return new Response(stream).text();
 }
 
-/** The data's text, for the download, and what it says. */
-export async function load(element: HTMLElement | null): Promise<{ json: string; data: Page }> {
+/** Loads the page's data: the JSON text for the download, and the parsed data. */
+export async function loadPage(element: HTMLElement | null): Promise<{ json: string; data: Page }> {
   const json = await unpack(element?.textContent ?? "");
   return { json, data: JSON.parse(json) as Page };
 }

@@ -1,9 +1,9 @@
-// A load as `time` prints it: the figures of the published studies, and what they lacked.
+// A load's figures, like the output of `time`: those of published studies, and what they lacked.
 
 import { h } from "./dom";
-import { inUnit, NONE } from "./format";
-import { metricOf } from "./model";
-import { table } from "./table";
+import { formatValue, NONE } from "./format";
+import { findMetric } from "./model";
+import { createTable } from "./table";
 import type { View } from "./view";
 
 const COLUMNS = [
@@ -18,13 +18,13 @@ const SETTLE_MIN_NS = 1e6;
 export function loadTable(view: View): HTMLElement {
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const rows = COLUMNS.map(([name, title]) => [title, ...cases.map((one) => {
-    const metric = metricOf(one.load?.metrics, name);
-    return metric?.value == null ? NONE : inUnit(metric.value, metric.unit).replace(/\/(s|record)$/, "");
+    const metric = findMetric(one.load?.metrics, name);
+    return metric?.value == null ? NONE : formatValue(metric.value, metric.unit).replace(/\/(s|record)$/, "");
   })]);
-  // A settling that was over at once is none.
-  const settled = cases.some((one) => (metricOf(one.load?.metrics, "deferred_ns")?.value ?? 0) >= SETTLE_MIN_NS);
-  const shown = rows.filter(([title]) => settled || title !== "deferred work");
+  // Deferred work that ended at once is not shown.
+  const hasSettled = cases.some((one) => (findMetric(one.load?.metrics, "deferred_ns")?.value ?? 0) >= SETTLE_MIN_NS);
+  const shownRows = rows.filter(([title]) => hasSettled || title !== "deferred work");
   return h("div", { class: "load" },
     h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; the device's writes are next to them."),
-    table({ head: ["", ...cases.map((one) => one.engine.name)], rows: shown }, "The load"));
+    createTable({ head: ["", ...cases.map((one) => one.engine.name)], rows: shownRows }, "The load"));
 }

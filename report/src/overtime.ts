@@ -1,5 +1,4 @@
-// What the program puts into the page of a phase's time: operations, the machine, and what the engine
-// did inside.
+// The data of a phase over time: operations, the machine, and the engine's internal events.
 
 export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 
@@ -45,7 +44,7 @@ export interface TimeLine {
   mark_totals: MarkTotal[];
 }
 
-/** What an engine says it wrote for what, in a phase of a trial. */
+/** Bytes written by cause in a phase of a trial, as the engine reports them. */
 export interface Written {
   group: number;
   trial: number;

@@ -1,32 +1,32 @@
-// Asks the server again and again, one question at a time, and not while nobody looks.
+// Polls the server, one request at a time, and only while the page is visible.
 
-/** Asks after `ms`, and on until `heard` says that it is enough. `lost` is told when nobody answers, and when somebody does again. */
-export function poll(path: string, ms: () => number, heard: (text: string) => boolean | Promise<boolean>, lost: (lost: boolean) => void): void {
+/** Polls every `ms` until `onText` returns false. `onLost` receives true when the server does not answer, else false. */
+export function poll(path: string, ms: () => number, onText: (text: string) => boolean | Promise<boolean>, onLost: (lost: boolean) => void): void {
   let timer = 0, busy = false;
-  const ask = async (): Promise<void> => {
+  const askServer = async (): Promise<void> => {
     if (busy) return;
     clearTimeout(timer);
     busy = true;
-    let more = true;
+    let again = true;
     try {
       if (!document.hidden) {
-        const text = await get(path);
-        lost(false);
-        more = await heard(text);
+        const text = await fetchText(path);
+        onLost(false);
+        again = await onText(text);
       }
     } catch {
-      lost(true);
+      onLost(true);
     }
     busy = false;
-    if (more) timer = window.setTimeout(() => void ask(), ms());
-    else document.removeEventListener("visibilitychange", seen);
+    if (again) timer = window.setTimeout(() => void askServer(), ms());
+    else document.removeEventListener("visibilitychange", askWhenVisible);
   };
-  const seen = (): void => { if (!document.hidden) void ask(); };
-  document.addEventListener("visibilitychange", seen);
-  timer = window.setTimeout(() => void ask(), ms());
+  const askWhenVisible = (): void => { if (!document.hidden) void askServer(); };
+  document.addEventListener("visibilitychange", askWhenVisible);
+  timer = window.setTimeout(() => void askServer(), ms());
 }
 
-export async function get(path: string): Promise<string> {
+export async function fetchText(path: string): Promise<string> {
   const answer = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(30_000) });
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer.text();

@@ -1,33 +1,33 @@
-// What needs no browser.
+// Tests that need no browser.
 
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { barChart, binaryStep, tipLines } from "./figures/bars";
-import { limitWord } from "./figures/efficiency";
-import { columnsOf, roundStep } from "./figures/heat";
-import { mark } from "./figures/history";
-import { bar, relativeToBase, cellsOf, inWords, judgedRatio } from "./figures/board";
+import { barChart, binaryStep, tooltipLines } from "./figures/bars";
+import { limitLabel } from "./figures/efficiency";
+import { summarizeColumns, roundStep } from "./figures/heat";
+import { formatStep } from "./figures/history";
+import { barLength, formatRelative, boardRows, describeFactor, judgedRatio } from "./figures/board";
 import { threadsText, type Case, type Engine } from "./model";
-import { label, PARTS, readable } from "./figures/time";
-import { merged, totalCells } from "./figures/timeline";
-import { front } from "./figures/tradeoff";
-import { toggled } from "./filters";
-import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
+import { partLabel, PARTS, readableColour } from "./figures/time";
+import { mergeSpans, totalCells } from "./figures/timeline";
+import { paretoFront } from "./figures/tradeoff";
+import { toggleKey } from "./filters";
+import { formatBytes, formatDuration, formatThousands, formatValue, NONE, formatOwnThreads, formatPercentile, formatRatio, formatSi } from "./format";
 import { hiccupNote } from "./hiccups";
-import { placed, spread } from "./labels";
+import { placeTexts, spreadPositions } from "./labels";
 import { THEMES } from "./colour";
-import { multiples, panels, roundUp, stepOf } from "./layout";
+import { splitByEngine, layOutPanels, roundUp, axisStep } from "./layout";
 import { unpack } from "./load";
-import { lostWords } from "./lost";
+import { formatLosses } from "./lost";
 import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
-import { marksOf, searchAt, type Search } from "./search";
-import { wrapped } from "./save";
-import { claimReasons, claimWords, counted, dataWords, hostWords, openWords, quoted, verdictWords } from "./sections";
-import { stateOf } from "./state";
-import { parse, write } from "./view";
+import { searchMarks, phaseSearch, type Search } from "./search";
+import { wrapText } from "./save";
+import { claimReasons, formatClaims, summarizeFindings, formatData, formatHost, undecidedFigures, quoteWord, formatVerdicts } from "./sections";
+import { runState } from "./state";
+import { parseChoice, formatChoice } from "./view";
 
 test("a role stands with its own threads, the single writer beside four readers too", () => {
-  expect([ownThreads(4, 4), ownThreads(1, 4), ownThreads(2, null), ownThreads(undefined, 4)]).toEqual(["4", "1 @4", "2", "4"]);
+  expect([formatOwnThreads(4, 4), formatOwnThreads(1, 4), formatOwnThreads(2, null), formatOwnThreads(undefined, 4)]).toEqual(["4", "1 @4", "2", "4"]);
 });
 
 test("a phase stands with the swept number, or with the threads of its own roles", () => {
@@ -45,19 +45,19 @@ describe("a search", () => {
   };
 
   test("marks the phase that was held against the target, and no other", () => {
-    expect([searchAt(search, "reads"), searchAt(search, "fill"), searchAt(null, "reads")]).toEqual([search, null, null]);
+    expect([phaseSearch(search, "reads"), phaseSearch(search, "fill"), phaseSearch(null, "reads")]).toEqual([search, null, null]);
   });
 
   test("marks what a panel draws: keys are no operations where one has several", () => {
-    const bound = (percentile: string | null, ops: string[]) => marksOf(search, "readers", percentile, ops).bound?.y ?? null;
+    const bound = (percentile: string | null, ops: string[]) => searchMarks(search, "readers", percentile, ops).bound?.y ?? null;
     expect([bound(null, ["get"]), bound(null, ["multiget"]), bound(null, ["get", "scan"])]).toEqual([5, null, null]);
     expect([bound("p99.9", ["get"]), bound("p99", ["get"]), bound("p99.9", ["get", "scan"])]).toEqual([5, null, null]);
   });
 
   test("has its edge as far as some trial met it", () => {
-    expect(marksOf(search, "readers", null, []).edge).toEqual([2, 80]);
-    const clear: Search = { ...search, result: { is: "between", met: 400, missed: 200, surely_missed: 100 } };
-    expect(marksOf(clear, "readers", null, []).edge).toEqual([2, 8]);
+    expect(searchMarks(search, "readers", null, []).edge).toEqual([2, 80]);
+    const decidedSearch: Search = { ...search, result: { is: "between", met: 400, missed: 200, surely_missed: 100 } };
+    expect(searchMarks(decidedSearch, "readers", null, []).edge).toEqual([2, 8]);
   });
 });
 
@@ -65,8 +65,8 @@ describe("a step from a version to the next", () => {
   const step = (ratio: number | null, verdict: string) => ({ ratio, ratio_low: null, ratio_high: null, verdict, reason: null });
 
   test("is marked where it changed the figure, and nowhere else", () => {
-    expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);
-    expect([step(1.08, "undecided"), step(2, "too_few"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(formatStep)).toEqual(["+8%", "-50%", "+20%"]);
+    expect([step(1.08, "undecided"), step(2, "too_few"), step(null, "not_comparable"), null, undefined].map(formatStep)).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 });
 
@@ -76,9 +76,9 @@ describe("many engines", () => {
 
   test("have a small chart each, with what is no engine in all of them", () => {
     const lines = (count: number) => Array.from({ length: count }, (_, at) => ({ engine: engine(`e${at}`) }));
-    const few = multiples([{ title: "readers", lines: lines(6) }]);
+    const few = splitByEngine([{ title: "readers", lines: lines(6) }]);
     expect([few.small, few.each.length]).toEqual([false, 1]);
-    const many = multiples([{ title: "readers", lines: [...lines(7), { engine: engine("floor", true) }] }, { title: "writer", lines: lines(2) }]);
+    const many = splitByEngine([{ title: "readers", lines: [...lines(7), { engine: engine("floor", true) }] }, { title: "writer", lines: lines(2) }]);
     expect(many.small).toBe(true);
     expect(many.each.map(({ panel }) => panel.title)).toEqual([...lines(7).map((line) => `${line.engine.name}: readers`), "e0: writer", "e1: writer"]);
     expect(many.each[0]?.panel.lines.map((line) => line.engine.name)).toEqual(["e0", "floor"]);
@@ -90,40 +90,40 @@ describe("many engines", () => {
   });
 
   test("have even marks up to that end", () => {
-    expect([1, 15e3, 0.03, 40, 5, 60].map(stepOf)).toEqual([0.5, 5e3, 0.01, 20, 2.5, 20].map((step) => expect.closeTo(step, 9)));
+    expect([1, 15e3, 0.03, 40, 5, 60].map(axisStep)).toEqual([0.5, 5e3, 0.01, 20, 2.5, 20].map((step) => expect.closeTo(step, 9)));
   });
 
   test("lose what was found, or less than could have been seen", () => {
-    expect(lostWords({ states: 300, lost: 0, corrupt: 0 })).toBe("lost 0 of 300 (< 1 %)");
-    expect(lostWords({ states: 300, lost: 12, corrupt: 0 })).toBe("lost 12 of 300 (4 %)");
-    expect(lostWords({ states: 300, lost: 0, corrupt: 5 })).toBe("lost 0 of 300, corrupt 5");
+    expect(formatLosses({ states: 300, lost: 0, corrupt: 0 })).toBe("lost 0 of 300 (< 1 %)");
+    expect(formatLosses({ states: 300, lost: 12, corrupt: 0 })).toBe("lost 12 of 300 (4 %)");
+    expect(formatLosses({ states: 300, lost: 0, corrupt: 5 })).toBe("lost 0 of 300, corrupt 5");
   });
 });
 
 describe("numbers", () => {
   test("as the terminal writes them", () => {
-    expect([950, 999_600, 80e6, 12_345].map(si)).toEqual(["950", "1.00 M", "80.0 M", "12.3 k"]);
-    expect([512, 1.5 * 2 ** 30].map(bytes)).toEqual(["512 B", "1.50 GiB"]);
-    expect([850, 12_300, 4.56e6, 100e9, 8e12].map(duration)).toEqual(["850 ns", "12.3 µs", "4.56 ms", "1m40s", "2h13m"]);
-    expect(grouped(1234567)).toBe("1,234,567");
-    expect([0, 0.036, 1, 2.345, 13.02, 1107].map(ratio)).toEqual(["0", "0.036", "1.00", "2.35", "13.02", "1.11 k"]);
+    expect([950, 999_600, 80e6, 12_345].map(formatSi)).toEqual(["950", "1.00 M", "80.0 M", "12.3 k"]);
+    expect([512, 1.5 * 2 ** 30].map(formatBytes)).toEqual(["512 B", "1.50 GiB"]);
+    expect([850, 12_300, 4.56e6, 100e9, 8e12].map(formatDuration)).toEqual(["850 ns", "12.3 µs", "4.56 ms", "1m40s", "2h13m"]);
+    expect(formatThousands(1234567)).toBe("1,234,567");
+    expect([0, 0.036, 1, 2.345, 13.02, 1107].map(formatRatio)).toEqual(["0", "0.036", "1.00", "2.35", "13.02", "1.11 k"]);
   });
 
   test("missing is not zero", () => {
-    expect(inUnit(null, "ns")).toBe(NONE);
-    expect(inUnit(0, "ns")).toBe("0 ns");
+    expect(formatValue(null, "ns")).toBe(NONE);
+    expect(formatValue(0, "ns")).toBe("0 ns");
   });
 
   test("nines", () => {
-    expect([0.301, 1, 2, 3, 4, 5].map(percentile)).toEqual(["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]);
+    expect([0.301, 1, 2, 3, 4, 5].map(formatPercentile)).toEqual(["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]);
   });
 });
 
 test("scheduling jitter of the idle machine is said where the run listened", () => {
   expect(hiccupNote(null)).toBe("");
-  const heard = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
-  expect(hiccupNote(heard)).toBe("Scheduling jitter of this machine, idle for 2.00 s: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time. Tails below its maximum may be its own.");
-  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more. Tails");
+  const hiccups = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
+  expect(hiccupNote(hiccups)).toBe("Scheduling jitter of this machine, idle for 2.00 s: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time. Tails below its maximum may be its own.");
+  expect(hiccupNote({ ...hiccups, long: 0 })).toContain("none of 10 µs or more. Tails");
 });
 
 describe("the address", () => {
@@ -132,19 +132,19 @@ describe("the address", () => {
       engines: ["LMDB (commit)", "a&b=c#d"], questions: ["reads", "tail"], parts: ["4x"], works: ["load, RAM 1 GiB"], threads: [1, 64],
       theme: "dark" as const, figure: "rate", inside: { "percentiles.threads": "4" },
     };
-    expect(parse(write(choice))).toEqual(choice);
+    expect(parseChoice(formatChoice(choice))).toEqual(choice);
   });
 
   test("is empty where nothing is chosen, and nonsense is nothing", () => {
     const nothing = { engines: [], questions: [], parts: [], works: [], threads: [], theme: null, figure: null, inside: {} };
-    expect(write(nothing)).toBe("");
-    expect(parse("#threads=x&theme=pink&other=1")).toEqual(nothing);
+    expect(formatChoice(nothing)).toBe("");
+    expect(parseChoice("#threads=x&theme=pink&other=1")).toEqual(nothing);
   });
 
   test("a click takes one away, and all again when none is left", () => {
-    expect(toggled(["a", "b", "c"], [], "b")).toEqual(["a", "c"]);
-    expect(toggled(["a", "b", "c"], ["a", "c"], "b")).toEqual([]);
-    expect(toggled(["a", "b"], ["a"], "a")).toEqual([]);
+    expect(toggleKey(["a", "b", "c"], [], "b")).toEqual(["a", "c"]);
+    expect(toggleKey(["a", "b", "c"], ["a", "c"], "b")).toEqual([]);
+    expect(toggleKey(["a", "b"], ["a"], "a")).toEqual([]);
   });
 });
 
@@ -155,28 +155,28 @@ describe("the scoreboard", () => {
   });
 
   test("better goes to the right, by factors", () => {
-    expect(bar(2, 1, "higher", 2)).toBe(0.5);
-    expect(bar(2, 1, "lower", 2)).toBe(-0.5);
-    expect(bar(0.5, 1, "lower", 2)).toBe(0.5);
-    expect(bar(100, 1, "higher", 2)).toBe(1);
-    expect(bar(0, 1, "higher", 2)).toBe(0);
+    expect(barLength(2, 1, "higher", 2)).toBe(0.5);
+    expect(barLength(2, 1, "lower", 2)).toBe(-0.5);
+    expect(barLength(0.5, 1, "lower", 2)).toBe(0.5);
+    expect(barLength(100, 1, "higher", 2)).toBe(1);
+    expect(barLength(0, 1, "higher", 2)).toBe(0);
   });
 
   test("says which way a figure goes by a factor that is never below one", () => {
-    expect(inWords(0.027, 1, "ns")).toBe("37x lower");
-    expect(inWords(1, 0.027, "ns")).toBe("37x higher");
-    expect(inWords(2300, 1000, "1/s")).toBe("2.3x more");
-    expect(inWords(1000, 20_000, "1/s")).toBe("20x fewer");
-    expect(inWords(1000, 1370, "B")).toBe("1.37x less");
-    expect(inWords(1001, 1000, "B/B")).toBe("1.00x higher");
-    expect(inWords(3e6, 1, "1/s")).toBe("3.00 Mx more");
+    expect(describeFactor(0.027, 1, "ns")).toBe("37x lower");
+    expect(describeFactor(1, 0.027, "ns")).toBe("37x higher");
+    expect(describeFactor(2300, 1000, "1/s")).toBe("2.3x more");
+    expect(describeFactor(1000, 20_000, "1/s")).toBe("20x fewer");
+    expect(describeFactor(1000, 1370, "B")).toBe("1.37x less");
+    expect(describeFactor(1001, 1000, "B/B")).toBe("1.00x higher");
+    expect(describeFactor(3e6, 1, "1/s")).toBe("3.00 Mx more");
   });
 
   test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
     const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const engines = [engine("a"), engine("b")];
-    const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
-      cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), within: 0.03, apart }], engines[0]!)[0]?.cells[1];
+    const row = (direction: Metric["direction"], own: Metric, incomparable: string | null = null) =>
+      boardRows(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), within: 0.03, incomparable }], engines[0]!)[0]?.cells[1];
     expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
     expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
     expect(row("higher", metric(12, 8, 16))).toMatchObject({ worth: "same", words: "~1.17x more" });
@@ -189,11 +189,11 @@ describe("the scoreboard", () => {
     const [a, b] = [engine("a"), engine("b")];
     const trials = (per_trial: number[]): Metric => ({ ...metric(per_trial[0]!, Math.min(...per_trial), Math.max(...per_trial), per_trial.length), per_trial });
     const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), within: 0.03, ...more }, b, a);
-    // Ranges that overlap, and each pair the same.
+    // Ranges overlap, but the pairs have nearly the same ratio.
     expect(row([1, 2, 3, 4], [1.5, 3.1, 4.5, 6.1])).toMatchObject({ mark: "" });
     expect(row([1, 2, 3, 4], [4, 3, 2, 1])).toMatchObject({ ratio: expect.closeTo(1, 9), mark: "~" });
     expect(row([1, 2, 3], [4, 5, 6])).toEqual({ ratio: expect.closeTo(20 ** (1 / 3), 9), mark: "?" });
-    // Trials that only one has are no pair.
+    // A trial that only one engine has is no pair.
     const numbers = new Map([["a", [1, 2, 3, 4]], ["b", [2, 3, 4, 5]]]);
     expect(row([1, 2, 3, 4], [2, 3, 4, 5], { trials: numbers })).toEqual({ ratio: expect.closeTo(1, 9), mark: "~" });
     const verdict = { base: "a", ratio: 1.3, low: 0.9, high: 1.8, verdict: "not_distinguishable", decided: false, more_pairs: 3 };
@@ -204,25 +204,25 @@ describe("the scoreboard", () => {
 
 test("what is decided is said in the program's own words", () => {
   const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6 };
-  expect([0, 1, 3].map((figures) => verdictWords({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
-  expect(verdictWords({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
-  // Of several sizes of RAM figures have one name: that is said once.
+  expect([0, 1, 3].map((figures) => formatVerdicts({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
+  expect(formatVerdicts({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
+  // Figures of several RAM sizes have the same text, which appears once.
   const other = { ...open, scope: "load", more_pairs: 1 };
-  expect(openWords({ figures: 9, undecided: [open, other, open] })).toEqual(["RocksDB readers, 4 threads (about 6 more pairs; 2 figures)", "RocksDB load (about 1 more pair)"]);
+  expect(undecidedFigures({ figures: 9, undecided: [open, other, open] })).toEqual(["RocksDB readers, 4 threads (about 6 more pairs; 2 figures)", "RocksDB load (about 1 more pair)"]);
 });
 
 test("the machine is called as on the terminal", () => {
   const machine = { cpu_model: "Intel(R) Xeon(R) Processor", cpus: 2, memory_bytes: 23.5 * 2 ** 30, virtual_machine: true };
-  expect(hostWords({ machine, filesystem: { kind: "ext4" }, drive: { name: "vda" } })).toBe("2 x Intel Xeon, 23.5 GiB, ext4 on vda (virtual)");
-  expect(hostWords({ machine: { ...machine, virtual_machine: null }, filesystem: null, drive: null })).toBe("2 x Intel Xeon, 23.5 GiB");
+  expect(formatHost({ machine, filesystem: { kind: "ext4" }, drive: { name: "vda" } })).toBe("2 x Intel Xeon, 23.5 GiB, ext4 on vda (virtual)");
+  expect(formatHost({ machine: { ...machine, virtual_machine: null }, filesystem: null, drive: null })).toBe("2 x Intel Xeon, 23.5 GiB");
 });
 
 test("of several sizes of RAM the data is said once", () => {
   const size = "1.00 M x 16+100 bytes a record = 111 MiB", [small, large] = ["RAM limit 28.0 MiB: data is 3.95 x the limit", "no RAM limit: data is 0.002 x this machine's 64.0 GiB"];
   const header: [string, string][] = [["run", "x"], ["data", `${size}, ${small}`], ["data", `${size}, ${large}`], ["data", `${size}, ${small}`]];
-  expect(dataWords({ header })).toEqual([`${size}, ${small}; ${large}`]);
-  expect(dataWords({ header: header.slice(0, 2) })).toEqual([`${size}, ${small}`]);
-  expect(dataWords({ header: [["data", "nothing of that kind"]] })).toEqual(["nothing of that kind"]);
+  expect(formatData({ header })).toEqual([`${size}, ${small}; ${large}`]);
+  expect(formatData({ header: header.slice(0, 2) })).toEqual([`${size}, ${small}`]);
+  expect(formatData({ header: [["data", "nothing of that kind"]] })).toEqual(["nothing of that kind"]);
 });
 
 test("what limits an engine, in a word or two", () => {
@@ -230,16 +230,16 @@ test("what limits an engine, in a word or two", () => {
     in_flight: 1, ceiling: null, drive: null, why_no_share: null, reads_alone: false, ios_per_op: 1,
     cached, limit, why_no_limit: null,
   });
-  const words = (["drive_full", "cpu_user", "lock", "turns", "schedule"] as const).map((limit) => limitWord(standing(limit, false)));
+  const words = (["drive_full", "cpu_user", "lock", "turns", "schedule"] as const).map((limit) => limitLabel(standing(limit, false)));
   expect(words).toEqual(["drive full", "CPU user", "lock", "mixed", "schedule"]);
-  expect([limitWord(standing("cpu_user", true)), limitWord(standing(null, false))]).toEqual(["CPU user, cached", ""]);
+  expect([limitLabel(standing("cpu_user", true)), limitLabel(standing(null, false))]).toEqual(["CPU user, cached", ""]);
 });
 
 test("a ratio says how sure it is, by the program's verdict", () => {
   const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
-  expect(verdicts.map((verdict) => relativeToBase({ base: "a", ratio: 1.5, low: null, high: null, verdict, decided: true, more_pairs: null, reason: null })))
+  expect(verdicts.map((verdict) => formatRelative({ base: "a", ratio: 1.5, low: null, high: null, verdict, decided: true, more_pairs: null, reason: null })))
     .toEqual(["1.50", "1.50", "=1.50", "1.50?"]);
-  expect(relativeToBase(null)).toBe(NONE);
+  expect(formatRelative(null)).toBe(NONE);
 });
 
 test("writes that promise different things have no ratio", () => {
@@ -250,14 +250,14 @@ test("writes that promise different things have no ratio", () => {
   });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
-  const [row] = cellsOf(engines, [{ name: "ops/s", metrics, within: 0.03 }], engines[0]!);
+  const [row] = boardRows(engines, [{ name: "ops/s", metrics, within: 0.03 }], engines[0]!);
   expect(row?.cells.map((cell) => cell.words)).toEqual(["", "", "2.0x more", ""]);
   expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
 });
 
 describe("drawing", () => {
   test("names at the ends of lines are moved apart", () => {
-    const moved = (at: number[], bounds?: [number, number]) => spread(at, 10, bounds).map((offset, index) => offset + at[index]!);
+    const moved = (at: number[], bounds?: [number, number]) => spreadPositions(at, 10, bounds).map((offset, index) => offset + at[index]!);
     expect(moved([0, 50])).toEqual([0, 50]);
     expect(moved([10, 10])).toEqual([5, 15]);
     expect(moved([10, 12, 25])).toEqual([5.666666666666666, 15.666666666666666, 25.666666666666664].map((v) => expect.closeTo(v, 6)));
@@ -266,12 +266,12 @@ describe("drawing", () => {
 
   test("the front joins what nothing else beats in both", () => {
     const points = [{ x: 1, y: 1 }, { x: 2, y: 3 }, { x: 3, y: 2 }, { x: 4, y: 9 }, { x: 4, y: 8 }];
-    expect(front(points)).toEqual([{ x: 1, y: 1 }, { x: 3, y: 2 }, { x: 4, y: 8 }]);
-    expect(front([])).toEqual([]);
+    expect(paretoFront(points)).toEqual([{ x: 1, y: 1 }, { x: 3, y: 2 }, { x: 4, y: 8 }]);
+    expect(paretoFront([])).toEqual([]);
   });
 
   test("stalls that touch are one", () => {
-    expect(merged([[5, 6], [0, 1], [1.05, 2], [0.5, 0.6]], 0.1)).toEqual([[0, 2], [5, 6]]);
+    expect(mergeSpans([[5, 6], [0, 1], [1.05, 2], [0.5, 0.6]], 0.1)).toEqual([[0, 2], [5, 6]]);
   });
 
   test("what engines did is summed over all of it, drawn or not", () => {
@@ -292,40 +292,40 @@ describe("drawing", () => {
       { x: 100, y: 100, text: "1", name: false }, { x: 112, y: 100, text: "2", name: false }, { x: 124, y: 100, text: "RocksDB 4", name: true },
       { x: 290, y: 5, text: "LMDB 4", name: true },
     ];
-    const places = placed(spots, bounds);
+    const places = placeTexts(spots, bounds);
     const boxes = places.map((place, at) => ({ left: place?.[0] ?? 0, right: (place?.[0] ?? 0) + spots[at]!.text.length * 6.7, top: place?.[1] ?? 0 }));
     expect(places.every((place) => place !== null)).toBe(true);
     for (const [at, box] of boxes.entries()) {
       expect(box.left).toBeGreaterThanOrEqual(0);
       expect(box.right).toBeLessThanOrEqual(300);
       for (const spot of spots) {
-        const apart = box.right <= spot.x - 6.5 || box.left >= spot.x + 6.5 || box.top + 14 <= spot.y - 6.5 || box.top >= spot.y + 6.5;
-        expect(apart, `${spots[at]!.text} on the mark at ${spot.x}`).toBe(true);
+        const isClear = box.right <= spot.x - 6.5 || box.left >= spot.x + 6.5 || box.top + 14 <= spot.y - 6.5 || box.top >= spot.y + 6.5;
+        expect(isClear, `${spots[at]!.text} on the mark at ${spot.x}`).toBe(true);
       }
       for (const other of boxes.slice(at + 1)) {
         expect(box.right <= other.left || other.right <= box.left || box.top + 14 <= other.top || other.top + 14 <= box.top).toBe(true);
       }
     }
-    // A name stands a line further away before it lies on a mark.
+    // A name is a line further away, rather than on a mark.
     const row = (y: number) => Array.from({ length: 9 }, (_, at) => ({ x: 60 + at * 20, y, text: "", name: false }));
-    const [, top = 150] = placed([{ x: 140, y: 150, text: "RocksDB 4", name: true }, ...row(150), ...row(134), ...row(166)], bounds)[0] ?? [];
+    const [, top = 150] = placeTexts([{ x: 140, y: 150, text: "RocksDB 4", name: true }, ...row(150), ...row(134), ...row(166)], bounds)[0] ?? [];
     expect(top + 14 <= 127.5 || top >= 172.5).toBe(true);
-    // Where there is no room a number gives way.
-    expect(placed([{ x: 5, y: 5, text: "1", name: false }], { left: 0, top: 0, width: 10, height: 10 })).toEqual([null]);
+    // A number without room is dropped.
+    expect(placeTexts([{ x: 5, y: 5, text: "1", name: false }], { left: 0, top: 0, width: 10, height: 10 })).toEqual([null]);
   });
 
   test("a map's columns in numbers", () => {
     const heat = { tails: [], group: 0, trial: 1, phase: "", role: "", kind: "service" as const, column_s: 1, columns: 2, rows_per_decade: 8,
       cells: [[0, 3, 90], [0, 9, 10]] as [number, number, number][] };
-    expect(columnsOf(heat)).toEqual([
+    expect(summarizeColumns(heat)).toEqual([
       { at: 0, count: 100, low: 3, middle: 3, high: 9 }, { at: 1, count: 0, low: null, middle: null, high: null },
     ]);
   });
 
   test("panels go below each other where it is narrow", () => {
     const space = { height: 100, least: 200, left: 50, right: 50, top: 10, bottom: 10 };
-    expect(panels(2, 700, space).panels.map((panel) => panel.top)).toEqual([10, 10]);
-    const narrow = panels(2, 400, space);
+    expect(layOutPanels(2, 700, space).panels.map((panel) => panel.top)).toEqual([10, 10]);
+    const narrow = layOutPanels(2, 400, space);
     expect(narrow.panels.map((panel) => [panel.left, panel.top])).toEqual([[50, 10], [50, 130]]);
     expect(narrow.height).toBe(240);
   });
@@ -333,7 +333,7 @@ describe("drawing", () => {
   test("a bar is called what it is over its trials", () => {
     const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0, hue: 0, again: false };
     const label = (combine: Combine) =>
-      tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
+      tooltipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, formatSi, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
       .toEqual(["median", "maximum", "sum", "merged"]);
   });
@@ -341,7 +341,7 @@ describe("drawing", () => {
   test("an axis of bytes reaches as far as its whiskers", () => {
     const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0, hue: 0, again: false };
     const bars = [{ engine, parts: [{ name: "", value: 300 }], range: [10, 5000] as [number, number], combine: "median" as Combine }];
-    const { option } = barChart([{ title: "bytes", bars, format: bytes, binary: true }], 600, THEMES.light);
+    const { option } = barChart([{ title: "bytes", bars, format: formatBytes, binary: true }], 600, THEMES.light);
     expect((option["xAxis"] as { max: number }[])[0]?.max).toBeGreaterThanOrEqual(5000);
   });
 
@@ -354,17 +354,17 @@ describe("drawing", () => {
 test("warnings are folded to a line that says what they are about", () => {
   const finding = (id: string): Finding => ({ id, severity: "warning", evidence: "", advice: "", cases: [] });
   const list = ["cpu-stolen", "busy-host", "swap-on", "foreign-io", "not-steady", "writers-unequal", "ram-limit-not-held"].map(finding);
-  expect(counted(list, "warning")).toBe("7 warnings: 3 machine, 2 workload, 1 CPU, 1 method");
-  expect([counted(list.slice(0, 1), "warning"), counted([], "warning")]).toEqual(["1 warning: 1 CPU", "No warnings"]);
+  expect(summarizeFindings(list, "warning")).toBe("7 warnings: 3 machine, 2 workload, 1 CPU, 1 method");
+  expect([summarizeFindings(list.slice(0, 1), "warning"), summarizeFindings([], "warning")]).toEqual(["1 warning: 1 CPU", "No warnings"]);
 });
 
 test("a run with cases undone never says complete", () => {
-  const run = (state: "complete" | "running", cases_done: number) => stateOf({ state, cases_planned: 48, cases_done });
+  const run = (state: "complete" | "running", cases_done: number) => runState({ state, cases_planned: 48, cases_done });
   expect([run("complete", 48), run("complete", 32), run("running", 3)]).toEqual([["complete", "complete"], ["ended: 16 not done", "partial"], ["running", "running"]]);
 });
 
 test("a command line can be copied into a shell", () => {
-  expect(["kvdyno", "run", "a b", "it's", "--set=x=1"].map(quoted).join(" ")).toBe(`kvdyno run 'a b' 'it'\\''s' --set=x=1`);
+  expect(["kvdyno", "run", "a b", "it's", "--set=x=1"].map(quoteWord).join(" ")).toBe(`kvdyno run 'a b' 'it'\\''s' --set=x=1`);
 });
 
 test("data comes back out of the page", async () => {
@@ -374,22 +374,22 @@ test("data comes back out of the page", async () => {
 
 describe("where the time went", () => {
   test("parts add up, and say what fits into them", () => {
-    const of = (name: string): number => ({ user: 10, system: 5, runqueue: 5, device: 60, device_read: 10, device_write: 20, device_sync: 25, lock: 20 })[name] ?? 0;
-    expect(PARTS.map((part) => part.read(of)).reduce((sum, value) => sum + value, 0)).toBe(100);
-    expect([label("wait CPU", 12.4, 90), label("wait CPU", 12.4, 30), label("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
-    expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
+    const percent = (name: string): number => ({ user: 10, system: 5, runqueue: 5, device: 60, device_read: 10, device_write: 20, device_sync: 25, lock: 20 })[name] ?? 0;
+    expect(PARTS.map((part) => part.read(percent)).reduce((sum, value) => sum + value, 0)).toBe(100);
+    expect([partLabel("wait CPU", 12.4, 90), partLabel("wait CPU", 12.4, 30), partLabel("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
+    expect([readableColour("#0069a8"), readableColour("#e8b84a"), readableColour("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
   });
 });
 
 test("claims come to a line, and what is undecided says why, the most frequent reason first", () => {
   const claim = (verdict: Claim["verdict"], reason: string | null = null): Claim => ({ verdict, reason });
   const claims = [claim("undecided", "one trial"), claim("undecided", "2 CPUs"), claim("undecided", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
-  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 are undecided.");
+  expect(formatClaims(claims)).toBe("0 of 5 claims hold, 2 do not, 3 are undecided.");
   expect(claimReasons(claims)).toBe("Undecided: 2 CPUs (2 claims); one trial.");
-  expect([claimWords([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
+  expect([formatClaims([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
 });
 
 test("a picture's words are cut where its lines end, and not lost", () => {
-  expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
-  expect(wrapped("abcdefghij kl", 4)).toEqual(["abcd", "efgh", "ij", "kl"]);
+  expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapText("abcdefghij kl", 4)).toEqual(["abcd", "efgh", "ij", "kl"]);
 });

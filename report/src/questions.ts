@@ -1,11 +1,11 @@
-// What engines are ranked by, in words.
+// Labels of the questions by which engines are ranked.
 
 import type { Question } from "./ranked";
 
 interface Words {
-  /** On a button, and over a column. */
+  /** The label of a button or a column. */
   short: string;
-  /** What is asked. */
+  /** The full name of the question. */
   long: string;
 }
 

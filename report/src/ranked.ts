@@ -1,8 +1,8 @@
-// Engines in order by question, as the program puts them into the page.
+// The data of rankings: engines in order, by question.
 
 import type { Direction, Verdict } from "./data";
 
-/** What an engine loses when the power goes. */
+/** An engine's losses in tests of power failure. */
 export interface Lost {
   states: number;
   lost: number;
@@ -19,7 +19,7 @@ export interface Ranking {
   part: string | null;
   phase: string;
   role: string | null;
-  op?: string | null; // Of a mix; absent before it was told apart.
+  op?: string | null; // The operation of a mix; absent in older data.
   threads: number | null;
   figure: string;
   unit: string;

@@ -1,4 +1,4 @@
-// Figures as people say them.
+// Titles of figures.
 
 const TITLES: Record<string, string> = {
   ops_per_s: "ops/s", records_per_s: "records/s", service_ns_p50: "latency p50", service_ns_p99: "latency p99",
@@ -6,5 +6,5 @@ const TITLES: Record<string, string> = {
   cpu_ns_per_op: "CPU per op", device_write_bytes_per_op: "device writes per op", database_used_bytes: "size on the volume",
 };
 
-/** `ops_per_s` as people say it. */
-export const titled = (figure: string): string => TITLES[figure] ?? figure.replaceAll("_", " ");
+/** Returns the title of a figure: `ops/s` for `ops_per_s`. */
+export const figureTitle = (figure: string): string => TITLES[figure] ?? figure.replaceAll("_", " ");

@@ -1,6 +1,6 @@
-// What the page of a trace is given, and its words.
+// The data of a trace's page, and its texts.
 
-import { grouped, si } from "./format";
+import { formatThousands, formatSi } from "./format";
 
 export interface TraceData {
   kind: "trace";
@@ -55,18 +55,18 @@ export interface TraceWindow {
   new_keys: number;
 }
 
-export const blocks = (trace: Trace): boolean => trace.header.kind === "blocks";
-/** What the trace's keys are called. */
-export const things = (trace: Trace): string => (blocks(trace) ? "blocks" : "keys");
+export const isBlockTrace = (trace: Trace): boolean => trace.header.kind === "blocks";
+/** Returns the noun for the trace's keys. */
+export const keyNoun = (trace: Trace): string => (isBlockTrace(trace) ? "blocks" : "keys");
 
-export const share = (part: number): string => (part > 0 && part < 0.0005 ? "< 0.1 %" : `${Number((part * 100).toFixed(part < 0.1 ? 1 : 0))} %`);
+export const formatShare = (part: number): string => (part > 0 && part < 0.0005 ? "< 0.1 %" : `${Number((part * 100).toFixed(part < 0.1 ? 1 : 0))} %`);
 
-/** What a cache's owner asks first. */
-export function sentence(trace: Trace): string {
+/** Summarizes a trace: requests, keys, rate, popularity, and the hits of an LRU cache. */
+export function summarizeTrace(trace: Trace): string {
   const { popular } = trace;
   const tenth = popular.find((one) => one.keys === 0.1);
   if (!tenth || trace.header.requests === 0) return "There is no request in it.";
-  const rate = trace.mean_per_s == null ? "" : `, ${si(trace.mean_per_s)} per second on average`;
-  return `${grouped(trace.header.requests)} requests of ${grouped(trace.distinct)} ${things(trace)}${rate}. A tenth of the ${things(trace)} gets ${share(tenth.requests)} of the requests, `
-    + `and an LRU cache of as many would have ${share(tenth.lru_hits)} of them.`;
+  const rate = trace.mean_per_s == null ? "" : `, ${formatSi(trace.mean_per_s)} per second on average`;
+  return `${formatThousands(trace.header.requests)} requests of ${formatThousands(trace.distinct)} ${keyNoun(trace)}${rate}. A tenth of the ${keyNoun(trace)} gets ${formatShare(tenth.requests)} of the requests, `
+    + `and an LRU cache of as many would have ${formatShare(tenth.lru_hits)} of them.`;
 }

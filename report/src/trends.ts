@@ -1,4 +1,4 @@
-// What the page of a history is given: a suite's figures over its runs.
+// The data of a history's page: a suite's figures over its runs.
 
 import type { Definition, Direction, Judgement } from "./data";
 

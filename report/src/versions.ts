@@ -1,4 +1,4 @@
-// An engine over its versions, as the summary has it.
+// The data of an engine's history over its versions.
 
 /** One engine over its versions: values and steps of each figure, in the order of the versions. */
 export interface History {
@@ -14,7 +14,7 @@ export interface VersionSeries {
   figure: string;
   unit: string;
   values: ({ value: number | null; n: number; min: number | null; max: number | null } | null)[];
-  /** From each version to the next: one fewer. */
+  /** The change from each version to the next: one fewer than versions. */
   steps: (HistoryStep | null)[];
 }
 

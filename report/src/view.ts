@@ -1,11 +1,11 @@
-// What is chosen on the page, and the address that says so: after `#`, so that it never leaves the
-// browser.
+// The choice on the page, and the part of it that each workload shows. The choice is kept after the `#` of the
+// address, so that it never leaves the browser.
 
 import type { Question } from "./ranked";
 import type { Case, Engine, Model, Work } from "./model";
 
-/** Chosen engines, questions, parts of the suite, workloads and threads (empty: all), the theme, and
- * choices inside figures. */
+/** The chosen engines, questions, parts of the suite, workloads and threads (empty: all), the theme, and
+ * the choices inside figures. */
 export interface Choice {
   engines: string[];
   questions: string[];
@@ -13,12 +13,12 @@ export interface Choice {
   works: string[];
   threads: number[];
   theme: "light" | "dark" | null;
-  /** The name of the figure that is shown alone; empty: which names there are; null: the whole page. */
+  /** The name of the figure that is shown alone; empty: a list of the names; null: the whole page. */
   figure: string | null;
   inside: Record<string, string>;
 }
 
-export function parse(hash: string): Choice {
+export function parseChoice(hash: string): Choice {
   const parameters = new URLSearchParams(hash.replace(/^#/, ""));
   const theme = parameters.get("theme");
   const inside: Record<string, string> = {};
@@ -37,7 +37,7 @@ export function parse(hash: string): Choice {
   };
 }
 
-export function write(choice: Choice): string {
+export function formatChoice(choice: Choice): string {
   const parameters = new URLSearchParams();
   for (const engine of choice.engines) parameters.append("engine", engine);
   for (const question of choice.questions) parameters.append("question", question);
@@ -51,68 +51,68 @@ export function write(choice: Choice): string {
   return text ? `#${text}` : "";
 }
 
-/** One workload's cases that are shown. */
+/** A workload with its cases that are shown. */
 export interface View {
   model: Model;
   work: Work;
-  /** All chosen cases of the workload, the load generator's too. */
+  /** All chosen cases of the workload, including the load generator's. */
   cases: Case[];
   /** Engines to compare. */
   engines: Engine[];
-  /** What is chosen on the page, of whichever workload. */
+  /** The page's choice, for all workloads. */
   choice: Choice;
-  /** Choices inside a figure, by its name. */
+  /** Choices inside figures, by the name of the control. */
   inside: Record<string, string>;
 }
 
-/** Two that differ by less than this share are equal: the same in all cases of a run. */
-export const withinOf = (view: View): number => view.cases[0]?.group.within ?? 0;
+/** Returns the relative difference below which figures are equal, which is the same in all cases of a run. */
+export const equalityShare = (view: View): number => view.cases[0]?.group.within ?? 0;
 
-/** The questions that engines are ranked by, in their order. */
-export const questionsOf = (model: Model): Question[] =>
+/** Returns the questions by which engines are ranked, in their order. */
+export const rankedQuestions = (model: Model): Question[] =>
   [...new Set((model.data.summary.rankings ?? []).map((ranking) => ranking.question))];
 
-export const partsOf = (model: Model): string[] =>
+export const suiteParts = (model: Model): string[] =>
   [...new Set(model.works.flatMap((work) => work.part ?? []))];
 
-/** Whether a workload says something to any of these questions. */
-const answers = (model: Model, work: Work, questions: string[]): boolean =>
+/** Whether a workload answers any of these questions. */
+const hasQuestion = (model: Model, work: Work, questions: string[]): boolean =>
   (model.data.summary.rankings ?? []).some((ranking) =>
     questions.includes(ranking.question) && ranking.phase === work.phase && (ranking.part ?? null) === work.part);
 
-/** All of them where nothing is chosen, or nothing that is there. */
-const among = <T>(items: T[], chosen: string[], is: (item: T) => boolean): T[] => {
-  const found = chosen.length === 0 ? items : items.filter(is);
-  return found.length > 0 ? found : items;
+/** Returns the chosen items, or all of them if nothing that exists is chosen. */
+const filterChosen = <T>(items: T[], chosen: string[], matches: (item: T) => boolean): T[] => {
+  const chosenItems = chosen.length === 0 ? items : items.filter(matches);
+  return chosenItems.length > 0 ? chosenItems : items;
 };
 
 export function chosenWorks(model: Model, choice: Choice): Work[] {
-  const parts = among(model.works, choice.parts, (work) => work.part != null && choice.parts.includes(work.part));
-  const asked = among(parts, choice.questions, (work) => answers(model, work, choice.questions));
-  return among(asked, choice.works, (work) => choice.works.includes(work.key));
+  const partWorks = filterChosen(model.works, choice.parts, (work) => work.part != null && choice.parts.includes(work.part));
+  const questionWorks = filterChosen(partWorks, choice.questions, (work) => hasQuestion(model, work, choice.questions));
+  return filterChosen(questionWorks, choice.works, (work) => choice.works.includes(work.key));
 }
 
-/** Engines under test that are chosen. */
+/** Returns the chosen engines under test. */
 export function chosenEngines(model: Model, choice: Choice): Engine[] {
   const real = model.engines.filter((engine) => !engine.loadGenerator && !engine.drive);
-  return among(real, choice.engines, (engine) => choice.engines.includes(engine.name));
+  return filterChosen(real, choice.engines, (engine) => choice.engines.includes(engine.name));
 }
 
-export function viewOf(model: Model, work: Work, choice: Choice): View {
-  const known = choice.engines.filter((name) => model.engines.some((engine) => engine.name === name));
-  const alone = model.engines.every((engine) => engine.drive || engine.loadGenerator);
-  const shown = (engine: Engine) => engine.loadGenerator || (engine.drive && !alone) || known.length === 0 || known.includes(engine.name);
+export function createView(model: Model, work: Work, choice: Choice): View {
+  const chosenNames = choice.engines.filter((name) => model.engines.some((engine) => engine.name === name));
+  const isDriveOnly = model.engines.every((engine) => engine.drive || engine.loadGenerator);
+  const isShown = (engine: Engine) => engine.loadGenerator || (engine.drive && !isDriveOnly) || chosenNames.length === 0 || chosenNames.includes(engine.name);
   const threads = choice.threads.filter((count) => model.threads.includes(count));
   const cases = model.cases.filter((one) =>
-    one.work.id === work.id && shown(one.engine)
+    one.work.id === work.id && isShown(one.engine)
     && (one.threads == null || threads.length === 0 || threads.includes(one.threads)));
   const engines = model.engines.filter((engine) =>
     !engine.loadGenerator && cases.some((one) => one.engine.id === engine.id));
   return { model, work, cases, engines, choice, inside: choice.inside };
 }
 
-/** The view's numbers of threads, ascending. */
-export function threadsOf(view: View): number[] {
+/** Returns the view's numbers of threads, ascending. */
+export function threadCounts(view: View): number[] {
   const counts = view.cases.flatMap((one) => (one.threads == null ? [] : [one.threads]));
   return [...new Set(counts)].sort((a, b) => a - b);
 }

@@ -1,15 +1,15 @@
-// What tests of pages do in a browser.
+// Helpers of tests that open pages in a browser.
 
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { remove } from "./records";
+import { removeRecords } from "./records";
 
 const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 
 export const hasBrowser = executablePath !== "";
 
-/** Starts Chromium before the tests of a file; after them it is ended, and their records are removed. */
+/** Starts Chromium before the tests of a file; after them, stops it and removes their records. */
 export function startBrowser(): () => Browser {
   let browser: Browser | undefined;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ export function startBrowser(): () => Browser {
   });
   afterAll(async () => {
     await browser?.close();
-    remove();
+    removeRecords();
   });
   return () => {
     if (!browser) throw new Error(`${executablePath} did not start`);
@@ -25,35 +25,35 @@ export function startBrowser(): () => Browser {
   };
 }
 
-/** A page with what went wrong in it. */
+/** An open page, with its errors. */
 export interface Opened {
   page: Page;
-  wrong: string[];
+  errors: string[];
 }
 
 export interface Looks {
   hash?: string;
   width?: number;
   dark?: boolean;
-  /** What is there when the page is. */
+  /** The selector of an element that exists when the page is ready. */
   ready?: string;
 }
 
-/** Opens pages in a browser that is there by then. */
-export const opener = (browser: () => Browser) => async (path: string, { hash = "", width = 1280, dark = false, ready = "#raw" }: Looks = {}): Promise<Opened> => {
+/** Creates a function that opens pages in the browser, which starts later. */
+export const createOpener = (browser: () => Browser) => async (path: string, { hash = "", width = 1280, dark = false, ready = "#raw" }: Looks = {}): Promise<Opened> => {
   const page = await browser().newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
-  const wrong: string[] = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
-  page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request ${request.url()}`));
+  const errors: string[] = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("dialog", (dialog) => { errors.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
+  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || errors.push(`request ${request.url()}`));
   await page.goto(pathToFileURL(path).href + hash);
   await page.waitForSelector(ready);
-  return { page, wrong };
+  return { page, errors };
 };
 
-/** Goes through the page, as a reader does, until all is drawn. */
-export async function scroll(page: Page): Promise<void> {
+/** Scrolls through the page until all figures are drawn. */
+export async function scrollThrough(page: Page): Promise<void> {
   const figures = page.locator(".figure");
   for (let at = 0; at < await figures.count(); at += 1) {
     const figure = figures.nth(at);
@@ -62,11 +62,11 @@ export async function scroll(page: Page): Promise<void> {
   }
 }
 
-/** What stands out of the window, or out of what it is drawn in: nothing should. */
-export const outside = (page: Page): Promise<string[]> => page.evaluate(() => {
+/** Finds elements outside of the window or of their picture; there should be none. */
+export const findOverflow = (page: Page): Promise<string[]> => page.evaluate(() => {
   const wide = document.documentElement.clientWidth, out: string[] = [];
   if (document.documentElement.scrollWidth > wide) out.push(`the page is ${document.documentElement.scrollWidth} wide`);
-  // What is folded away, and the studies' wide table, may be moved from side to side.
+  // Folded elements and the studies' wide table may scroll sideways.
   for (const box of document.querySelectorAll<HTMLElement>("#overview .scroll, #figures .scroll")) {
     if (box.closest("details, .load")) continue;
     if (box.scrollWidth > box.clientWidth + 1) out.push(`${box.getAttribute("aria-label")} scrolls: ${box.scrollWidth} in ${box.clientWidth}`);
@@ -75,13 +75,13 @@ export const outside = (page: Page): Promise<string[]> => page.evaluate(() => {
     const { left, right } = picture.getBoundingClientRect();
     if (right > wide + 1) out.push("a picture is cut off");
     for (const text of picture.querySelectorAll("text")) {
-      const place = text.getBoundingClientRect();
-      if (place.left < left - 1 || place.right > right + 1) out.push(`${text.textContent} is cut off`);
+      const box = text.getBoundingClientRect();
+      if (box.left < left - 1 || box.right > right + 1) out.push(`${text.textContent} is cut off`);
     }
   }
   return out;
 });
 
-/** Which figures there are, each once, in the order of the page. */
-export const names = (page: Page): Promise<string[]> => page.$$eval(".figure", (figures) =>
+/** Returns the names of the page's figures, each once, in the order of the page. */
+export const figureNames = (page: Page): Promise<string[]> => page.$$eval(".figure", (figures) =>
   [...new Set(figures.map((figure) => (figure as HTMLElement).dataset["figure"] ?? ""))]);

@@ -3,31 +3,31 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, opener, outside, scroll, startBrowser } from "./browser";
-import { dataOf, field } from "./records";
+import { hasBrowser, createOpener, findOverflow, scrollThrough, startBrowser } from "./browser";
+import { readPageData, writeFieldPage } from "./records";
 
 const browser = startBrowser();
 let pages: { field: string };
-const open = opener(browser);
+const open = createOpener(browser);
 
 describe.skipIf(!hasBrowser)("the page", () => {
   beforeAll(async () => {
-    pages = { field: field() };
+    pages = { field: writeFieldPage() };
   });
 
   test("of twelve engines fits its window, light and dark, wide and narrow", async () => {
     for (const looks of [{ width: 1280 }, { width: 1280, dark: true }, { width: 390 }]) {
-      const { page, wrong } = await open(pages.field, { ...looks, hash: "#part=4x&question=tail" });
-      await scroll(page);
-      expect(await outside(page), JSON.stringify(looks)).toEqual([]);
-      expect(wrong).toEqual([]);
+      const { page, errors } = await open(pages.field, { ...looks, hash: "#part=4x&question=tail" });
+      await scrollThrough(page);
+      expect(await findOverflow(page), JSON.stringify(looks)).toEqual([]);
+      expect(errors).toEqual([]);
       await page.close();
     }
   });
 
   test("ranks twelve engines by question, each class for itself, with reasons for empty cells", async () => {
-    const { page, wrong } = await open(pages.field);
-    // Of many engines, too, the answer stands above all figures, and is not folded away.
+    const { page, errors } = await open(pages.field);
+    // The answer is above all figures and not folded, with many engines, too.
     const headline = page.locator(".answer > .headline");
     expect(await headline.textContent()).toContain("direct fastest at 1 thread, 11.9 k gets/s");
     expect((await headline.boundingBox())?.y).toBeLessThan(300);
@@ -36,67 +36,67 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await figure.scrollIntoViewIfNeeded();
     await figure.locator("xpath=self::*[@data-drawn]").waitFor();
     expect(await figure.locator(".ranking thead th").allTextContents()).toEqual(["engine", "reads", "p99", "writes", "scans", "space", "write amp", "tail", "load"]);
-    const reads = dataOf(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
+    const reads = readPageData(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
     const rows = figure.locator("tbody[data-class='commit'] tr[data-engine]");
     expect(await rows.evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]))).toEqual(reads?.standings.map((one) => one.engine));
-    // The scoreboard's rows stand in the same order.
+    // The scoreboard's rows have the same order.
     const board = await page.locator("#overview .lying tbody th").allTextContents();
     expect(board).toEqual([...(reads?.standings ?? []).filter((one) => one.value != null).map((one) => `${one.engine} (commit)`), "SurrealKV (commit)", "LevelDB (async)"]);
     const standing = reads?.standings.find((one) => one.engine === "LMDB");
-    const shown = figure.locator("tr[data-engine='LMDB'] td").nth(0);
-    expect(await shown.locator(".rank").textContent()).toBe(`${standing?.rank}${standing?.tied ? "=" : ""}`);
+    const cell = figure.locator("tr[data-engine='LMDB'] td").nth(0);
+    expect(await cell.locator(".rank").textContent()).toBe(`${standing?.rank}${standing?.tied ? "=" : ""}`);
     expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");
     expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(0).textContent()).toBe("did not fit (0 of 4 trials)");
     expect(await figure.locator("tbody[data-class='async'] tr[data-engine]").allTextContents()).toEqual([expect.stringContaining("alone in its class")]);
-    // Another question, another order; and the other setting.
-    const select = (label: string) => figure.locator("label", { hasText: label }).locator("select");
-    await select("in the order of").selectOption("writes");
+    // The order by another question, and the other setting.
+    const findSelect = (label: string) => figure.locator("label", { hasText: label }).locator("select");
+    await findSelect("in the order of").selectOption("writes");
     await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
     await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
-    await select("setting").selectOption("RAM 512 MiB");
+    await findSelect("setting").selectOption("RAM 512 MiB");
     await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(0).locator(".rank").textContent()).toBe("11");
     expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("of three engines has room for its scoreboard below its ranking", async () => {
     const hash = "#part=4x&question=reads&engine=LMDB+(commit)&engine=RocksDB+(commit)&engine=fjall+(commit)";
     for (const width of [1280, 1600]) {
-      const { page, wrong } = await open(pages.field, { width, hash });
+      const { page, errors } = await open(pages.field, { width, hash });
       await page.locator("#overview .figure[data-drawn]").nth(2).waitFor();
-      expect(await outside(page), String(width)).toEqual([]);
+      expect(await findOverflow(page), String(width)).toEqual([]);
       // All figures have their engines in the ranking's order.
       const order = await page.locator(".ranking tr[data-engine]").evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]));
       const rows = await page.locator("#overview .figure[data-figure='overview'] details tbody th").allTextContents();
       expect(rows).toEqual(order.map((engine) => `${engine} (commit)`));
-      expect(wrong).toEqual([]);
+      expect(errors).toEqual([]);
       await page.close();
     }
   });
 
   test("has a small chart for each of many engines, all with the same axes", async () => {
-    const { page, wrong } = await open(pages.field, { hash: "#part=4x&question=reads" });
-    await scroll(page);
+    const { page, errors } = await open(pages.field, { hash: "#part=4x&question=reads" });
+    await scrollThrough(page);
     const figure = page.locator("section[data-work='randomread, RAM 28.0 MiB, part 4x'] .figure[data-figure='percentiles']");
     const texts = await figure.locator("svg text").allTextContents();
     const engines = ["LMDB (commit)", "libmdbx (commit)", "fjall (commit)", "LevelDB (async)"];
     for (const engine of engines) expect(texts.filter((text) => text === engine).length, engine).toBe(1);
-    // As many of each mark as there are charts.
+    // Each chart has the same axis labels.
     const charts = new Set(texts.filter((text) => / \((commit|async)\)$/.test(text))).size;
-    // One for what has no line, too, with the reason.
+    // An engine without a line has a chart, too, with the reason.
     expect(charts).toBe(12);
     expect(texts).toContain("SurrealKV (commit): does not fit");
     expect(texts.filter((text) => text === "99.9%").length).toBe(charts);
-    // Fewer engines stand on one chart.
+    // Few engines are in one chart.
     await page.goto(`${pathToFileURL(pages.field).href}#part=4x&question=reads&engine=LMDB+(commit)&engine=redb+(commit)`);
-    await scroll(page);
+    await scrollThrough(page);
     expect((await figure.locator("svg text").allTextContents()).filter((text) => text === "99.9%").length).toBe(1);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("has every name whole, and trade-offs whose names lie on no other", async () => {
-    const { page, wrong } = await open(pages.field, { hash: "#part=4x&question=reads" });
-    await scroll(page);
+    const { page, errors } = await open(pages.field, { hash: "#part=4x&question=reads" });
+    await scrollThrough(page);
     const bars = await page.locator("#overview .figure[data-figure='overview'] svg text").allTextContents();
     expect(bars.filter((text) => text === "rocksdb-tuned (commit)").length).toBe(3);
     const names = await page.locator(".figure[data-figure='tradeoff']").first().locator("svg text").evaluateAll((texts) =>
@@ -107,34 +107,34 @@ describe.skipIf(!hasBrowser)("the page", () => {
     expect(names.length).toBeGreaterThan(20);
     const touching = names.filter((a, at) => names.slice(at + 1).some((b) => a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 4 && b.top < a.bottom - 4));
     expect(touching).toEqual([]);
-    // A saved scoreboard has its engines below each other, too.
+    // A saved scoreboard has a row per engine, too.
     const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#overview .figure[data-figure='scoreboard']").getByRole("button", { name: "SVG" }).click()]);
     expect(Number(/width="(\d+)"/.exec(readFileSync(await file.path(), "utf8"))?.[1])).toBeLessThan(1500);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("is filtered by question and by part, and keeps that in its address", async () => {
-    const { page, wrong } = await open(pages.field);
-    const headings = () => page.locator("#figures h2").allTextContents();
-    const filter = (name: string) => page.locator(`[data-filter='${name}']`);
-    for (const part of ["fits", "scans"]) await filter(`part ${part}`).click();
+    const { page, errors } = await open(pages.field);
+    const readHeadings = () => page.locator("#figures h2").allTextContents();
+    const findFilter = (name: string) => page.locator(`[data-filter='${name}']`);
+    for (const part of ["fits", "scans"]) await findFilter(`part ${part}`).click();
     await expect.poll(() => new URL(page.url()).hash).toBe("#part=4x");
-    for (const question of ["loading", "writes", "scans", "space", "write_amplification"]) await filter(`question ${question}`).click();
-    const check = async (): Promise<void> => {
+    for (const question of ["loading", "writes", "scans", "space", "write_amplification"]) await findFilter(`question ${question}`).click();
+    const checkFilters = async (): Promise<void> => {
       await expect.poll(() => new URL(page.url()).hash).toBe("#question=reads&question=tail&part=4x");
-      expect(await filter("question writes").getAttribute("aria-pressed")).toBe("false");
-      expect((await headings()).map((text) => text.split(":")[0])).toEqual(["Randomread", "Readwhilewriting", "Readagain"]);
+      expect(await findFilter("question writes").getAttribute("aria-pressed")).toBe("false");
+      expect((await readHeadings()).map((text) => text.split(":")[0])).toEqual(["Randomread", "Readwhilewriting", "Readagain"]);
       const figure = page.locator(".figure[data-figure='ranking']"), head = figure.locator(".ranking thead th");
       await figure.scrollIntoViewIfNeeded();
       await expect.poll(() => head.allTextContents()).toEqual(["engine", "reads", "p99", "tail"]);
     };
-    await check();
+    await checkFilters();
     await page.reload();
     await page.waitForSelector("#raw");
-    await check();
-    await filter("LMDB (commit)").click();
+    await checkFilters();
+    await findFilter("LMDB (commit)").click();
     await expect.poll(() => page.locator(".figure[data-figure='ranking'] tr[data-engine='LMDB']").count()).toBe(0);
     expect(await page.locator("#host thead th").allTextContents()).toContain("part");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

@@ -1,15 +1,15 @@
-// Flame graphs in a browser: of a run's functions, and of what moved between two engines. A function's name may be
-// anything, and must stay text.
+// Flame graphs in a browser: of a run's functions, and of the functions that moved between two engines. A function's
+// name may be anything, and must remain text.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, opener, scroll, startBrowser } from "./browser";
-import { pageOf, place, PROGRAM, record, type Bend } from "./records";
+import { hasBrowser, createOpener, scrollThrough, startBrowser } from "./browser";
+import { writeReport, recordsDir, PROGRAM, writeRecord, type Bend } from "./records";
 
 const EVIL = "<img src=x onerror=alert(1)>";
 const FUNCTIONS = ["clone3", "kvdyno_worker::hot::closed_loop", "db_get", "db_search", "memcmp", EVIL];
-/** Callers, and what they call. */
+/** Call paths: the caller's index, and the function's. */
 const PATHS = [[null, 0], [0, 1], [1, 2], [2, 3], [3, 4], [2, 5]];
 
 /** A profile of each engine's measured phases; RocksDB searches longer. */
@@ -28,21 +28,21 @@ const PROFILED: Bend = {
 };
 
 const browser = startBrowser();
-const open = opener(browser);
+const open = createOpener(browser);
 let report = "", change = "";
 
 describe.skipIf(!hasBrowser)("a flame graph", () => {
   beforeAll(async () => {
-    const run = record(join(place(), "profiled"), PROFILED);
-    report = pageOf("profiled", run);
-    change = join(place(), "change.html");
-    const done = spawnSync(PROGRAM, ["compare", run, "--engines", "lmdb,rocksdb", "--html", change], { encoding: "utf8" });
-    if (done.status === null || ![0, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
+    const run = writeRecord(join(recordsDir(), "profiled"), PROFILED);
+    report = writeReport("profiled", run);
+    change = join(recordsDir(), "change.html");
+    const result = spawnSync(PROGRAM, ["compare", run, "--engines", "lmdb,rocksdb", "--html", change], { encoding: "utf8" });
+    if (result.status === null || ![0, 4].includes(result.status)) throw new Error(`${PROGRAM}: ${result.error ?? result.stderr}`);
   });
 
   test("is as wide as shares are, and zooms by mouse and keyboard", async () => {
-    const { page, wrong } = await open(report);
-    await scroll(page);
+    const { page, errors } = await open(report);
+    await scrollThrough(page);
     const at = ".figure[data-figure='flame']", first = page.locator(at).first();
     const widths = new Map(await first.locator(".call").evaluateAll((all) => all.map((one) => [one.textContent, Math.round(one.getBoundingClientRect().width)] as const)));
     const whole = widths.get("all") ?? 0;
@@ -62,12 +62,12 @@ describe.skipIf(!hasBrowser)("a flame graph", () => {
     await first.getByRole("searchbox").fill("SEARCH");
     expect(await first.locator(".hit").allTextContents()).toEqual(["db_search"]);
     expect(await first.textContent()).toContain("80.0 % in 1 calls");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("has the engine's own threads, a table, and its colours in the dark", async () => {
-    const { page, wrong } = await open(report, { dark: true });
-    await scroll(page);
+    const { page, errors } = await open(report, { dark: true });
+    await scrollThrough(page);
     const first = page.locator(".figure[data-figure='flame']").first();
     await first.locator("details", { hasText: "Table" }).locator("summary").click();
     expect(await first.locator("tbody tr").first().textContent()).toContain("db_search");
@@ -75,17 +75,17 @@ describe.skipIf(!hasBrowser)("a flame graph", () => {
     expect(await first.locator(".call").allTextContents()).toEqual(["all", "clone3"]);
     const colour = await first.locator(".call").first().evaluate((one) => getComputedStyle(one).color);
     expect(colour).toBe("rgb(228, 232, 236)");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("of a comparison says what moved, first of all what moved most", async () => {
-    const { page, wrong } = await open(change);
+    const { page, errors } = await open(change);
     const functions = page.locator("#functions");
     expect(await functions.locator("tbody tr").first().textContent()).toContain("db_search");
     const label = await functions.locator(".call", { hasText: "db_search" }).getAttribute("aria-label");
     expect(label).toContain("points");
     await page.getByRole("button", { name: "dark" }).click();
     expect(await functions.locator(".call").count()).toBeGreaterThan(3);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

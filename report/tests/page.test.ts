@@ -1,29 +1,29 @@
-// The page in a real browser.
+// The page of a run in a real browser.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, names, opener, scroll, startBrowser } from "./browser";
-import { fine, rangeOf, type PairedFigure } from "../src/paired";
-import { duration, inUnit, NONE, ratio, si } from "../src/format";
-import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, RICH, sixTrials, SIZES, VOLUMES } from "./records";
+import { hasBrowser, figureNames, createOpener, scrollThrough, startBrowser } from "./browser";
+import { formatFineRatio, formatInterval, type PairedFigure } from "../src/paired";
+import { formatDuration, formatValue, NONE, formatRatio, formatSi } from "../src/format";
+import { BARE, CREW, readPageData, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, writePage, writeReport, recordsDir, RATES, writeRecord, RICH, addTrials, SIZES, VOLUMES } from "./records";
 
 const browser = startBrowser();
-const open = opener(browser);
+const open = createOpener(browser);
 let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
 describe.skipIf(!hasBrowser)("the page", () => {
   beforeAll(async () => {
     pages = {
-      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
-      drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
+      plain: writePage("plain"), rich: writePage("rich", RICH), sizes: writePage("sizes", SIZES), rates: writePage("rates", RATES), volumes: writePage("volumes", VOLUMES), evil: writePage("evil", EVIL), bare: writePage("bare", BARE),
+      drive: writePage("drive", DRIVE), alone: writePage("alone", DRIVE_ALONE),
     };
   });
 
   test("draws every figure, each with its table, and fetches nothing", async () => {
-    const { page, wrong } = await open(pages.rich);
-    await scroll(page);
-    expect(await names(page)).toEqual([
+    const { page, errors } = await open(pages.rich);
+    await scrollThrough(page);
+    expect(await figureNames(page)).toEqual([
       "pairs", "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
     ]);
     // Each has a number of its own, in the order of the page.
@@ -33,16 +33,16 @@ describe.skipIf(!hasBrowser)("the page", () => {
       .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
       .map((figure) => figure.id));
     expect(empty).toEqual([]);
-    const named = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
-    expect(named).toBe(true);
+    const areNamed = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
+    expect(areNamed).toBe(true);
     expect(await page.locator(".figure[data-figure='timeline'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("has p95 wherever a table has p50 and p99", async () => {
     for (const [path, least] of [[pages.rich, 3], [pages.rates, 2], [pages.alone, 1]] as const) {
       const { page } = await open(path);
-      await scroll(page);
+      await scrollThrough(page);
       const heads = await page.$$eval("table", (all) => all.map((table) => [...table.querySelectorAll("thead th")].map((cell) => cell.textContent)));
       const tails = heads.filter((head) => head.includes("p50") && head.includes("p99"));
       expect(tails.length, path).toBeGreaterThanOrEqual(least);
@@ -50,33 +50,33 @@ describe.skipIf(!hasBrowser)("the page", () => {
     }
     // Its value is the record's.
     const { page } = await open(pages.rich);
-    await scroll(page);
-    const { groups } = dataOf(pages.rich).summary;
+    await scrollThrough(page);
+    const { groups } = readPageData(pages.rich).summary;
     const rates = groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap((role) => role.metrics)));
-    const p95 = rates.filter((metric) => metric.name === "service_ns_p95" && metric.value != null).map((metric) => duration(metric.value ?? 0));
+    const p95 = rates.filter((metric) => metric.name === "service_ns_p95" && metric.value != null).map((metric) => formatDuration(metric.value ?? 0));
     const table = page.locator(".figure[data-figure='latency'] details table").first();
     const column = (await table.locator("thead th").allTextContents()).indexOf("p95");
-    const shown = await table.locator("tbody tr").evaluateAll((rows, at) => rows.map((row) => row.children[at]?.textContent ?? ""), column);
-    expect(shown.some((text) => p95.includes(text))).toBe(true);
+    const texts = await table.locator("tbody tr").evaluateAll((rows, at) => rows.map((row) => row.children[at]?.textContent ?? ""), column);
+    expect(texts.some((text) => p95.includes(text))).toBe(true);
   });
 
   test("shows where the time went, and the device's latency and depth over time", async () => {
-    const { page, wrong } = await open(pages.rich);
-    await scroll(page);
-    const { groups, explained } = dataOf(pages.rich).summary;
-    const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.stores_nothing);
-    expect(told.map((one) => one.cause)).toContain("flushes");
+    const { page, errors } = await open(pages.rich);
+    await scrollThrough(page);
+    const { groups, explained } = readPageData(pages.rich).summary;
+    const explanations = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.stores_nothing);
+    expect(explanations.map((one) => one.cause)).toContain("flushes");
     const figures = page.locator(".figure[data-figure='time']");
-    // One of the measured phase, role by role; one of the load.
+    // One figure of the measured phase, with a panel per role, and one of the load.
     expect(await figures.count()).toBe(2);
     const measured = figures.first();
     expect(await measured.locator("svg", { hasText: "writer" }).locator("text", { hasText: /^sync \d+$/ }).count()).toBeGreaterThan(0);
     const rows = await measured.locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const writers = rows.filter((row) => row[1] === "writer");
-    expect(writers.length).toBe(told.length);
+    expect(writers.length).toBe(explanations.length);
     expect(writers[0]?.[2]).toBe("flushes");
     expect(writers[0]?.slice(4, 16)).toEqual(["10.0 %", "10.0 %", "0 %", "0 %", "16.0 %", "64.0 %", "0 %", "0 %", "0 %", "0 %", "0 %", "0 %"]);
-    // What was not measured is no zero.
+    // A missing value is not zero.
     const loads = await figures.last().locator("details tbody tr").first().locator("td, th").allTextContents();
     expect(loads[6]).toBe(NONE);
     expect(await measured.locator(".how .note").allTextContents()).toContainEqual(expect.stringContaining("flushes per write"));
@@ -84,55 +84,55 @@ describe.skipIf(!hasBrowser)("the page", () => {
     for (const pane of ["latency of a device read", "latency of a device flush", "device queue depth", "device reads, IOPS"]) {
       expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
     }
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("shows the ranks of a crew, and none where there is no crew", async () => {
-    const { page, wrong } = await open(write("crew", CREW));
-    await scroll(page);
+    const { page, errors } = await open(writePage("crew", CREW));
+    await scrollThrough(page);
     const figures = page.locator(".figure[data-figure='ranks']");
-    // Of the measured phase and of the load.
+    // One of the measured phase, and one of the load.
     expect(await figures.count()).toBe(2);
     const rows = await figures.first().locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const paces = rows.filter((row) => row[0] === "LMDB" && row[2] === "1").map((row) => [row[1], row[3], row[6]]);
     expect(paces).toEqual([["node0", "0", "100 %"], ["node0", "1", "100 %"], ["{b|node1}", "2", "100 %"], ["{b|node1}", "3", "50.0 %"]]);
-    // Hosts' names are words: braces are not.
+    // Braces in a host's name are not drawn.
     expect(await figures.first().locator("svg text", { hasText: "b node1" }).count()).toBe(1);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
     const plain = await open(pages.rich);
-    expect(await names(plain.page)).not.toContain("ranks");
+    expect(await figureNames(plain.page)).not.toContain("ranks");
   });
 
   test("shows rates and sizes of RAM where a run has several", async () => {
     for (const [path, number] of [[pages.sizes, "memory"], [pages.rates, "rate"]] as const) {
-      const { page, wrong } = await open(path);
-      await scroll(page);
-      expect(await names(page)).toContain(number);
+      const { page, errors } = await open(path);
+      await scrollThrough(page);
+      expect(await figureNames(page)).toContain(number);
       expect(await page.locator(`.figure[data-figure='${number}']`).count()).toBe(1);
-      expect(wrong).toEqual([]);
+      expect(errors).toEqual([]);
     }
   });
 
   test("shows what a search was after, and where that stops being met", async () => {
     for (const [path, number, answer] of [[pages.sizes, "memory", "LMDB meets `readers.ops > 15k/s` with 56 MiB of RAM"], [pages.rates, "rate", "LMDB meets `readers.p99 < 50ms` even at 2.00 k/s"]] as const) {
-      const { page, wrong } = await open(path);
-      await scroll(page);
+      const { page, errors } = await open(path);
+      await scrollThrough(page);
       expect(await page.locator("body").innerText()).toContain(answer);
       const figure = page.locator(`.figure[data-figure='${number}']`);
       expect(await figure.innerText()).toContain("ashed: what ");
       expect((await figure.innerText()).includes("where it stops being met")).toBe(number === "memory");
       expect(await figure.locator("svg text", { hasText: /^target$/ }).count()).toBe(1);
-      // The area between the two sides of the edge, where there is an edge.
+      // The edge is an area between two bounds, if there is an edge.
       expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === "memory" ? 2 : 0);
-      expect(wrong).toEqual([]);
+      expect(errors).toEqual([]);
     }
     const { page } = await open(pages.plain);
     expect(await page.locator("body").innerText()).not.toContain("stops being met");
   });
 
   test("shows each engine on each volume where a run has several", async () => {
-    const { page, wrong } = await open(pages.volumes);
-    await scroll(page);
+    const { page, errors } = await open(pages.volumes);
+    await scrollThrough(page);
     const figure = page.locator("section[data-work='measure, on ext4'] .figure[data-figure='volumes']");
     expect(await page.locator(".figure[data-figure='volumes']").count()).toBe(2);
     const rows = await figure.locator("details tbody tr").evaluateAll((rows) =>
@@ -140,162 +140,162 @@ describe.skipIf(!hasBrowser)("the page", () => {
     const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
     expect(readers.map((row) => [row[0], row[1]])).toEqual([["LMDB", "ext4"], ["LMDB", "xfs"]]);
     expect(readers.map((row) => row[5])).toEqual(["1.00", "0.77?"]);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("shows the pairs behind each verdict, with the numbers that the program judged", async () => {
-    const path = pageOf("six", sixTrials(record(join(place(), "six")), 1.2)), data = dataOf(path);
-    const { page, wrong } = await open(path);
-    await scroll(page);
+    const path = writeReport("six", addTrials(writeRecord(join(recordsDir(), "six")), 1.2)), data = readPageData(path);
+    const { page, errors } = await open(path);
+    await scrollThrough(page);
     const judged = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap(({ relative }) =>
       (relative?.low != null && relative.high != null ? [relative] : []))));
     expect(judged.length).toBe(2);
     const figure = page.locator("#overview .figure[data-figure='pairs']");
     const rows = figure.locator(".paired tbody tr");
-    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${fine(one.ratio)}×`));
-    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => rangeOf({ relative } as PairedFigure)));
+    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${formatFineRatio(one.ratio)}×`));
+    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => formatInterval({ relative } as PairedFigure)));
     expect(await rows.locator(".verdict").allTextContents()).toEqual(judged.map(() => "decided, 6 pairs"));
-    // A dot a pair, named by its trial, from top to bottom as they came; and a band, and words for all of it.
+    // A dot per pair, named by its trial, from top to bottom in the order of trials; a band; and a label of the whole.
     const dots = rows.first().locator("circle.dot");
     expect(await dots.locator("title").allTextContents()).toEqual([1, 2, 3, 4, 5, 6].map((trial) => expect.stringMatching(new RegExp(`^trial ${trial}: [0-9.]+×$`)) as string));
     const heights = await dots.evaluateAll((all) => all.map((dot) => Number(dot.getAttribute("cy"))));
     expect(heights).toEqual([...heights].sort((a, b) => a - b));
     expect(await rows.first().locator("rect.band").count()).toBe(1);
     expect(await rows.first().locator(".plot svg").getAttribute("aria-label")).toContain("RocksDB over LMDB");
-    // After 4, 5 and 6 pairs, the last as judged.
+    // Intervals after 4, 5 and 6 pairs; the last one is the judged interval.
     const course = await rows.first().locator(".convergence svg").getAttribute("aria-label");
     expect(course).toMatch(/after 4 pairs .*after 5 pairs .*after 6 pairs/);
-    expect(course?.endsWith(`after 6 pairs ${ratio(judged[0]!.low!)} to ${ratio(judged[0]!.high!)}`)).toBe(true);
-    // The load has its own, in its section; the scoreboard says the same ratio.
+    expect(course?.endsWith(`after 6 pairs ${formatRatio(judged[0]!.low!)} to ${formatRatio(judged[0]!.high!)}`)).toBe(true);
+    // The load has its own figure of pairs, in its section.
     expect(await page.locator("section[data-work='load'] .figure[data-figure='pairs'] .ratio").count()).toBe(1);
     const [file] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "SVG" }).click()]);
     const saved = readFileSync(await file.path(), "utf8");
     for (const words of ["Pair by pair: against LMDB", "decided, 6 pairs", "Question: a record made by hand"]) expect(saved).toContain(words);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("shows how far engines are from the drive, and the drive by itself", async () => {
-    const { page, wrong } = await open(pages.drive);
-    await scroll(page);
-    expect(await names(page)).toContain("efficiency");
-    const data = dataOf(pages.drive);
+    const { page, errors } = await open(pages.drive);
+    await scrollThrough(page);
+    expect(await figureNames(page)).toContain("efficiency");
+    const data = readPageData(pages.drive);
     const shares = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => {
       if (!run.efficiency) return [];
       const share = run.metrics.find((metric) => metric.name === "ceiling_share_percent")?.value;
-      return [share == null ? NONE : inUnit(share, "%")];
+      return [share == null ? NONE : formatValue(share, "%")];
     }));
     const rows = await page.$$eval(".figure[data-figure='efficiency'] details tbody tr", (rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     expect(rows.map((row) => row[7])).toEqual(shares);
     expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "reads", "psync 4k × 2"]);
-    // The bare drive's line in the throughput of readers, and nowhere among the engines.
+    // The bare drive has a line in the throughput of readers, and is not among the engines.
     expect(await page.locator(".figure[data-figure='throughput'] svg", { hasText: "bare drive" }).count()).toBe(1);
     expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-2");
     expect(await page.locator("#figures h2").allTextContents()).toEqual(["Random reads while one thread updates", "Load in key order", "Device limits"]);
     const jobs = await page.locator("section[data-work='the drive'] .load table").first().locator("tbody th").allTextContents();
     expect(jobs).toEqual(["mix-70-30", "uring-32 *", "psync-2 *", "psync-3 *"]);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("of the drive alone has its tables and its times", async () => {
-    const { page, wrong } = await open(pages.alone);
+    const { page, errors } = await open(pages.alone);
     expect(await page.locator(".headline").textContent()).toMatch(/reads\/s, p99 .* at depth/);
-    // Which drive that is, and nothing that only engines do.
+    // The setting names the drive, and notes on engines are absent.
     expect(await page.locator(".setting").textContent()).toMatch(/^\d+ x .* on vda/);
     expect(await page.locator(".figure[data-figure='timeline'] .note").first().textContent()).not.toContain("stalled");
-    await scroll(page);
-    expect(await names(page)).toEqual(["percentiles", "timeline"]);
+    await scrollThrough(page);
+    expect(await figureNames(page)).toEqual(["percentiles", "timeline"]);
     expect(await page.locator("#figures h2").allTextContents()).toEqual(["Device limits"]);
     expect(await page.locator("section[data-work='the drive'] .load table").nth(1).textContent()).toContain("clat");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("has the data's own figures in its tables", async () => {
-    const data = dataOf(pages.plain);
+    const data = readPageData(pages.plain);
     const { page } = await open(pages.plain);
-    await scroll(page);
+    await scrollThrough(page);
     const rows = await page.$$eval(".figure[data-figure='throughput'] details tbody tr", (rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const expected = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.map((role) => {
       const rate = role.metrics.find((metric) => metric.name === "ops_per_s");
-      return rate?.value == null ? rate?.missing : `${si(rate.value)}/s`;
+      return rate?.value == null ? rate?.missing : `${formatSi(rate.value)}/s`;
     })));
     expect(rows.map((row) => row[3])).toEqual(expected);
-    // The answer in a line, above all else but the question.
+    // The headline is the run's answer.
     expect(await page.locator(".headline").allTextContents()).toEqual([data.summary.answer?.[0]]);
     const answers = await page.locator(".answers dd").allTextContents();
-    // What was measured, before what it was measured on.
+    // Measured workloads come before the load.
     expect(answers).toEqual(data.answers.map((answer) => answer.sentence).reverse());
   });
 
   test("keeps filters in its address, over a reload", async () => {
-    const { page, wrong } = await open(pages.plain);
+    const { page, errors } = await open(pages.plain);
     await page.locator("[data-filter='LMDB']").focus();
     await page.keyboard.press("Space");
     await expect.poll(() => new URL(page.url()).hash).toBe("#engine=RocksDB");
     expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset["filter"])).toBe("LMDB");
     await page.locator("[data-filter='2']").click();
     await page.locator("[data-filter='load']").click();
-    const check = async (): Promise<void> => {
+    const checkFilters = async (): Promise<void> => {
       await expect.poll(() => new URL(page.url()).hash).toBe("#engine=RocksDB&workload=measure&threads=1");
       expect(await page.locator("[data-filter='LMDB']").getAttribute("aria-pressed")).toBe("false");
-      await scroll(page);
+      await scrollThrough(page);
       expect(await page.locator(".scoreboard thead th").allTextContents()).toEqual(["figure", "RocksDB"]);
       expect(await page.locator("#figures h2").allTextContents()).toEqual(["Random reads while one thread updates"]);
     };
-    await check();
+    await checkFilters();
     await page.reload();
     await page.waitForSelector("#raw");
-    await check();
-    expect(wrong).toEqual([]);
+    await checkFilters();
+    expect(errors).toEqual([]);
   });
 
   test("keeps a choice inside a figure, too", async () => {
     const { page } = await open(pages.plain);
-    await scroll(page);
+    await scrollThrough(page);
     await page.locator(".figure[data-figure='percentiles'] select").last().selectOption("1");
     await expect.poll(() => new URL(page.url()).hash).toBe("#f.percentiles.threads=1");
     await page.reload();
-    await scroll(page);
+    await scrollThrough(page);
     expect(await page.locator(".figure[data-figure='percentiles'] select").last().inputValue()).toBe("1");
     expect(await page.locator(".figure[data-figure='percentiles'] details:not(.how)").last().textContent()).toContain("RocksDB");
   });
 
   test("is dark where the reader's system is, and by its button", async () => {
-    const { page, wrong } = await open(pages.plain, { dark: true });
-    const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    await scroll(page);
-    expect(await ground()).toBe("rgb(23, 27, 33)");
+    const { page, errors } = await open(pages.plain, { dark: true });
+    const groundColour = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await scrollThrough(page);
+    expect(await groundColour()).toBe("rgb(23, 27, 33)");
     expect(await page.locator(".figure[data-drawn='dark']").count()).toBe(await page.locator(".figure").count());
     await page.locator(".theme").click();
-    expect(await ground()).toBe("rgb(255, 255, 255)");
+    expect(await groundColour()).toBe("rgb(255, 255, 255)");
     await expect.poll(() => new URL(page.url()).hash).toBe("#theme=light");
     expect(await page.locator(".figure[data-drawn='dark']").count()).toBe(0);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("prints all of it, on white", async () => {
-    const { page, wrong } = await open(pages.plain, { dark: true });
+    const { page, errors } = await open(pages.plain, { dark: true });
     await page.emulateMedia({ media: "print" });
     await page.waitForFunction(() => [...document.querySelectorAll<HTMLElement>(".figure")].every((figure) => figure.dataset["drawn"] === "print"));
-    // As wide as the paper, whatever stood beside it on the screen.
-    const width = (name: string) => page.locator(`.figure[data-figure='${name}'] .drawing svg`).first().getAttribute("width");
-    expect(await width("overview")).toBe(await width("throughput"));
+    // Figures are as wide as the paper, also those that are side by side on the screen.
+    const pictureWidth = (name: string) => page.locator(`.figure[data-figure='${name}'] .drawing svg`).first().getAttribute("width");
+    expect(await pictureWidth("overview")).toBe(await pictureWidth("throughput"));
     await page.emulateMedia({ media: "screen" });
     expect((await page.pdf({ format: "A4" })).length).toBeGreaterThan(20_000);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("is whole for whoever captures it, without a scroll", async () => {
-    const { page, wrong } = await open(pages.rich);
+    const { page, errors } = await open(pages.rich);
     await page.waitForFunction(() => document.documentElement.dataset["drawn"] === "all");
     expect(await page.evaluate(() => scrollY)).toBe(0);
     expect(await page.locator(".figure[data-drawn]").count()).toBe(await page.locator(".figure").count());
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("has a table of contents that leads to each figure, and leaves the address alone", async () => {
-    const { page, wrong } = await open(pages.rich, { hash: "#threads=2" });
+    const { page, errors } = await open(pages.rich, { hash: "#threads=2" });
     await page.waitForFunction(() => document.documentElement.dataset["drawn"] === "all");
     await page.locator(".contents > summary").click();
     const links = page.locator(".contents li a");
@@ -304,52 +304,52 @@ describe.skipIf(!hasBrowser)("the page", () => {
     const last = page.locator(".figure").last();
     await expect.poll(async () => { const box = await last.boundingBox(); return box != null && box.y > -5 && box.y < 900; }).toBe(true);
     expect(new URL(page.url()).hash).toBe("#threads=2");
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("asks its question in its title, whatever the run is called", async () => {
-    const { page } = await open(write("named", { run: (run) => { run["name"] = "nightly <7>"; } }));
+    const { page } = await open(writePage("named", { run: (run) => { run["name"] = "nightly <7>"; } }));
     expect(await page.locator("h1").textContent()).toBe("a record made by hand, to be read forever");
     expect(await page.locator(".kicker").textContent()).toContain("nightly <7>");
     expect(await page.title()).toContain("nightly <7>");
   });
 
   test("fits a narrow window", async () => {
-    const { page, wrong } = await open(pages.rich, { width: 400 });
-    await scroll(page);
+    const { page, errors } = await open(pages.rich, { width: 400 });
+    await scrollThrough(page);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
     const wide = await page.$$eval(".drawing svg", (pictures) => pictures.filter((picture) => picture.getBoundingClientRect().right > 400).length);
     expect(wide).toBe(0);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("saves figures and the data", async () => {
-    const { page, wrong } = await open(pages.plain);
-    await scroll(page);
+    const { page, errors } = await open(pages.plain);
+    await scrollThrough(page);
     const figure = page.locator(".figure[data-figure='throughput']");
-    const saved = async (label: string): Promise<Buffer> => {
+    const saveFile = async (label: string): Promise<Buffer> => {
       const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: label }).and(page.locator(".figure[data-figure='throughput'] button, .raw")).first().click()]);
       return readFileSync(await file.path());
     };
     expect(await figure.count()).toBe(1);
-    const svg = (await saved("SVG")).toString("utf8");
+    const svg = (await saveFile("SVG")).toString("utf8");
     expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     expect(svg).toContain("Throughput against threads");
-    // What must be known where the picture stands alone.
+    // The picture has its conditions, and not its number on the page.
     expect(svg).not.toContain("Figure");
     for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", " x AMD EPYC", "figures decided", "Missing: RocksDB at 2 threads: does not fit",
       "LMDB 0.9.70", "readers: 1, 2 threads; writer: 1 thread", "2 trials of 10.0 s", "whiskers: lowest to highest trial", "2026-11-20", "higher is better"]) expect(svg).toContain(words);
     const board = page.locator(".figure[data-figure='scoreboard'] button").first();
     const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
     expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");
-    expect((await saved("PNG")).subarray(1, 4).toString()).toBe("PNG");
-    expect(JSON.parse((await saved("All figures")).toString("utf8"))).toEqual(dataOf(pages.plain));
-    expect(wrong).toEqual([]);
+    expect((await saveFile("PNG")).subarray(1, 4).toString()).toBe("PNG");
+    expect(JSON.parse((await saveFile("All figures")).toString("utf8"))).toEqual(readPageData(pages.plain));
+    expect(errors).toEqual([]);
   });
 
   test("shows what a record says and runs none of it", async () => {
-    const { page, wrong } = await open(pages.evil);
-    await scroll(page);
+    const { page, errors } = await open(pages.evil);
+    await scrollThrough(page);
     expect(await page.locator("h1").textContent()).toBe(HOSTILE);
     for (const number of ["throughput", "percentiles", "timeline", "amplification", "tradeoff"]) {
       const picture = page.locator(`.figure[data-figure='${number}'] .drawing`).last();
@@ -363,16 +363,16 @@ describe.skipIf(!hasBrowser)("the page", () => {
     expect(await page.evaluate(() => "hit" in window)).toBe(false);
     expect(await page.locator("img, iframe, object, embed").count()).toBe(0);
     expect(await page.locator("script").count()).toBe(2);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("opens with next to nothing in it", async () => {
-    const { page, wrong } = await open(pages.bare);
-    await scroll(page);
+    const { page, errors } = await open(pages.bare);
+    await scrollThrough(page);
     expect(await page.locator("#host").textContent()).toContain("no drive known");
     expect(await page.locator(".head").textContent()).toContain("The RAM limit was not held");
     expect(await page.locator("#page").textContent()).not.toMatch(/NaN|undefined|Infinity|\[object/);
-    expect(wrong).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("says how fast it opens", async () => {

@@ -1,4 +1,4 @@
-// Pages of the frozen record, as it is and bent, written by the program itself.
+// Pages of the frozen record and of changed copies, written by the program itself.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,52 +8,52 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { PageData } from "../src/data";
 
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
-/** The same engines beside a bare drive, whose jobs are ceilings but for one. */
+/** A record of the same engines with a bare drive, whose jobs are ceilings except one. */
 const WITH_DRIVE = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_drive");
-/** Twelve engines in three parts of a suite, in one file. */
+/** A record of twelve engines in three parts of a suite, in one file. */
 const FIELD = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_field.tar.zst");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
 let dir: string | null = null;
-/** Where the records are: not made where no test is run. */
-export const place = (): string => (dir ??= mkdtempSync(join(tmpdir(), "kvdyno-page-")));
-export const remove = (): void => { if (dir) rmSync(dir, { recursive: true }); };
+/** Returns the directory of the records, created at the first use. */
+export const recordsDir = (): string => (dir ??= mkdtempSync(join(tmpdir(), "kvdyno-page-")));
+export const removeRecords = (): void => { if (dir) rmSync(dir, { recursive: true }); };
 
 export type Json = Record<string, any>;
 
-/** What is changed in a copy of the record. */
+/** Changes of a copy of a record. */
 export interface Bend {
-  /** The record that is bent; else that of engines alone. */
+  /** The original record; absent: that of engines alone. */
   of?: string;
-  /** Each case, in the plan and in its own record. */
+  /** Changes each case, in the plan and in its own record. */
   case?: (planned: Json) => void;
   record?: (record: Json) => void;
   plan?: (plan: Json) => void;
   run?: (run: Json) => void;
-  /** Files of each case: the text that takes their place; null: none. */
+  /** Returns the new text of files of each case; null: the file is removed. */
   files?: Record<string, (text: string, planned: Json) => string | null>;
 }
 
-/** The directory of a bent record. */
-export function record(run: string, bend: Bend = {}): string {
+/** Writes a changed copy of a record; returns its directory. */
+export function writeRecord(run: string, bend: Bend = {}): string {
   cpSync(bend.of ?? FROZEN, run, { recursive: true });
-  change(join(run, "plan.json"), (plan) => {
+  editJson(join(run, "plan.json"), (plan) => {
     for (const planned of plan["cases"]) bend.case?.(planned);
     bend.plan?.(plan);
   });
-  change(join(run, "run.json"), (json) => bend.run?.(json));
+  editJson(join(run, "run.json"), (json) => bend.run?.(json));
   for (const id of readdirSync(join(run, "cases"))) {
     const path = join(run, "cases", id);
     let planned: Json = {};
-    change(join(path, "case.json"), (record) => {
+    editJson(join(path, "case.json"), (record) => {
       planned = record["case"];
       bend.case?.(planned);
       bend.record?.(record);
     });
     for (const [file, text] of Object.entries(bend.files ?? {})) {
-      const there = readdirSync(path).includes(file) ? readFileSync(join(path, file), "utf8") : "";
-      const now = text(there, planned);
+      const original = readdirSync(path).includes(file) ? readFileSync(join(path, file), "utf8") : "";
+      const now = text(original, planned);
       if (now === null) rmSync(join(path, file), { force: true });
       else writeFileSync(join(path, file), now);
     }
@@ -61,57 +61,57 @@ export function record(run: string, bend: Bend = {}): string {
   return run;
 }
 
-/** The path of a page. */
-export const page = (name: string, bend: Bend = {}): string => pageOf(name, record(join(place(), name), bend));
+/** Writes the page of a changed record; returns its path. */
+export const writePage = (name: string, bend: Bend = {}): string => writeReport(name, writeRecord(join(recordsDir(), name), bend));
 
-/** The page of a field of engines. */
-export const field = (): string => pageOf("field", FIELD);
+/** Writes the page of many engines; returns its path. */
+export const writeFieldPage = (): string => writeReport("field", FIELD);
 
-/** The page of a run that the program makes here and now, in seconds: a study's suite in small. */
-export function studied(): string {
-  const runs = join(place(), "studied");
+/** Runs a small suite of a study, which takes seconds, and writes its page; returns its path. */
+export function writeStudyPage(): string {
+  const runs = join(recordsDir(), "studied");
   const suite = join(import.meta.dirname, "study.toml");
-  const done = spawnSync(PROGRAM, ["run", suite, "--runs", runs, "--data-dir", join(place(), "databases"), "--create-data-dir", "--quiet"], { encoding: "utf8" });
-  const [run] = done.status === 0 || done.status === 4 ? readdirSync(runs) : [];
-  if (!run) throw new Error(`${PROGRAM} run: ${done.error ?? done.stderr}`);
-  return pageOf("studied", join(runs, run));
+  const result = spawnSync(PROGRAM, ["run", suite, "--runs", runs, "--data-dir", join(recordsDir(), "databases"), "--create-data-dir", "--quiet"], { encoding: "utf8" });
+  const [run] = result.status === 0 || result.status === 4 ? readdirSync(runs) : [];
+  if (!run) throw new Error(`${PROGRAM} run: ${result.error ?? result.stderr}`);
+  return writeReport("studied", join(runs, run));
 }
 
-/** The page of a record. */
-export function pageOf(name: string, run: string): string {
-  const out = join(place(), `${name}.html`);
-  const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
-  if (done.status === null || ![0, 3, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
+/** Writes the page of a record; returns its path. */
+export function writeReport(name: string, run: string): string {
+  const out = join(recordsDir(), `${name}.html`);
+  const result = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
+  if (result.status === null || ![0, 3, 4].includes(result.status)) throw new Error(`${PROGRAM}: ${result.error ?? result.stderr}`);
   return out;
 }
 
-export function change(path: string, edit: (json: Json) => void): void {
+export function editJson(path: string, edit: (json: Json) => void): void {
   const json = JSON.parse(readFileSync(path, "utf8")) as Json;
   edit(json);
   writeFileSync(path, JSON.stringify(json));
 }
 
-/** What the program put into a page. */
-export function dataOf(path: string): PageData {
+/** Reads the data of a page. */
+export function readPageData(path: string): PageData {
   const inside = /id="data">([^<]*)</.exec(readFileSync(path, "utf8"))?.[1] ?? "";
   return JSON.parse(gunzipSync(Buffer.from(inside, "base64")).toString("utf8")) as PageData;
 }
 
-/** The same page with other data in it. */
-export function edited(path: string, name: string, edit: (data: PageData) => void): string {
-  const data = dataOf(path), out = join(place(), `${name}.html`);
+/** Writes a page with changed data; returns its path. */
+export function editPage(path: string, name: string, edit: (data: PageData) => void): string {
+  const data = readPageData(path), out = join(recordsDir(), `${name}.html`);
   edit(data);
   const inside = gzipSync(JSON.stringify(data)).toString("base64");
   writeFileSync(out, readFileSync(path, "utf8").replace(/(id="data">)[^<]*/, (_, tag: string) => tag + inside));
   return out;
 }
 
-/** Readings of the machine and events inside the engine, and twice as long a log: what the frozen
- * record has not. */
+/** Adds what the frozen record lacks: readings of the machine, events of the engine, and a log of twice
+ * the length. */
 export const RICH: Bend = {
   record: (record) => {
     for (const phase of record["phases"]) {
-      // A kernel that does not tell how long threads were ready and had no CPU.
+      // A kernel without run queue times.
       if (phase["kind"] === "load") for (const role of phase["roles"]) role["usage"]["runqueue_ns"] = null;
       if (phase["kind"] !== "measure") continue;
       const writes = phase["roles"][1]?.["ops"]["update"]?.["count"] ?? 0;
@@ -156,10 +156,10 @@ export const RICH: Bend = {
   },
 };
 
-/** Engines beside the bare drive. */
+/** Engines and the bare drive. */
 export const DRIVE: Bend = { of: WITH_DRIVE };
 
-/** The bare drive and nothing else. */
+/** The bare drive alone. */
 export const DRIVE_ALONE: Bend = {
   of: WITH_DRIVE,
   plan: (plan) => { plan["cases"] = plan["cases"].filter((one: Json) => one["engine"] === "drive"); },
@@ -177,22 +177,22 @@ const DEVICE = {
   device: "vda", read_ns: 0, writes: 0, write_ns: 0, busy_ns: 0, queue_ns: 0, discards: 0, discard_bytes: 0, flushes: 0,
 };
 
-/** What a search was after, as if the two points were its own. */
-const search = (axis: Json | string, target: string): Json => ({
+/** Creates a search whose points are the record's two. */
+const createSearch = (axis: Json | string, target: string): Json => ({
   axis, target, phase: "measure", between: { low: 1, high: 1e12 }, within: 0.1, trials: 2,
   making: { engine: "LMDB", set: [], threads: null },
 });
 
-/** Two RAM limits in place of two numbers of threads: figure 10. */
+/** Two RAM limits in place of two numbers of threads, for the figure of memory. */
 export const SIZES: Bend = {
-  plan: (plan) => { plan["search"] = { ...search("ram", "readers.ops > 15k/s"), between: { low: 28 << 20, high: 56 << 20 } }; },
+  plan: (plan) => { plan["search"] = { ...createSearch("ram", "readers.ops > 15k/s"), between: { low: 28 << 20, high: 56 << 20 } }; },
   case: (planned) => {
     if (planned["threads"] === 2) planned["ram_limit_bytes"] *= 2;
     if (planned["threads"] != null) planned["threads"] = 1;
   },
 };
 
-/** One engine on two volumes in place of two engines: figure 14. */
+/** One engine on two volumes in place of two engines, for the figure of volumes. */
 export const VOLUMES: Bend = {
   case: (planned) => {
     const other = planned["engine"] === "rocksdb";
@@ -201,9 +201,9 @@ export const VOLUMES: Bend = {
   },
 };
 
-/** Two offered rates in place of two numbers of threads: figure 9. */
+/** Two offered rates in place of two numbers of threads, for the figure of rates. */
 export const RATES: Bend = {
-  plan: (plan) => { plan["search"] = { ...search({ rate: { role: "readers" } }, "readers.p99 < 50ms"), between: { low: 1000, high: 2000 } }; },
+  plan: (plan) => { plan["search"] = { ...createSearch({ rate: { role: "readers" } }, "readers.p99 < 50ms"), between: { low: 1000, high: 2000 } }; },
   case: (planned) => {
     if (planned["threads"] == null) return;
     const offered = planned["threads"] * 1000;
@@ -255,7 +255,7 @@ export const CREW: Bend = {
   },
 };
 
-/** What a record must not do to a page. */
+/** A text that must not act on a page. */
 export const HOSTILE = `</script><script>window.hit=1</script><img src=x onerror="window.hit=1">{a|b}%KVDYNO_DATA%`;
 
 export const EVIL: Bend = {
@@ -270,7 +270,7 @@ export const EVIL: Bend = {
   files: { ...RICH.files, "events.ndjson": () => JSON.stringify({ at_unix_ns: BEGAN + 1e9, kind: "stall", edge: "point", detail: { [HOSTILE]: HOSTILE } }) + "\n" },
 };
 
-/** Next to nothing: no samples, no time lines, no worker, no operation. */
+/** A nearly empty record: no samples, no time lines, no worker, no operation. */
 export const BARE: Bend = {
   files: { "latency.hlog": () => null, "series.ndjson": () => null, "counters.json": () => null },
   record: (record) => {
@@ -288,10 +288,10 @@ export const BARE: Bend = {
   run: (run) => { run["load_generator_ns_per_op"] = null; run["host_before"]["drive"] = null; run["ended_unix_ns"] = null; },
 };
 
-/** Six trials in place of two, the windows of LMDB's roles as long as `slower` says: something to compare. */
-export function sixTrials(run: string, slower: number): string {
+/** Extends a record from two to six trials, and multiplies the windows of LMDB's readers by `slower`. */
+export function addTrials(run: string, slower: number): string {
   const cases = join(run, "cases");
-  const stretch = (record: Json, trial: number): void => {
+  const stretchWindows = (record: Json, trial: number): void => {
     for (const phase of record["phases"]) {
       for (const role of phase["roles"]) {
         const factor = role["role"] === "readers" && record["case"]["engine"] === "lmdb" ? slower : 1;
@@ -300,7 +300,7 @@ export function sixTrials(run: string, slower: number): string {
     }
   };
   const planned: Json[] = [];
-  change(join(run, "plan.json"), (plan) => {
+  editJson(join(run, "plan.json"), (plan) => {
     planned.push(...plan["cases"]);
     for (let trial = 3; trial <= 6; trial += 1) {
       const like = planned.filter((one) => one["trial"] === (trial % 2) + 1);
@@ -317,10 +317,10 @@ export function sixTrials(run: string, slower: number): string {
       const path = join(to, "case.json");
       const record = JSON.parse(readFileSync(path, "utf8").replaceAll(`_r${one["trial"]}"`, `_r${trial}"`)) as Json;
       record["case"]["trial"] = trial;
-      stretch(record, trial);
+      stretchWindows(record, trial);
       writeFileSync(path, JSON.stringify(record));
     }
-    change(join(from, "case.json"), (record) => stretch(record, one["trial"]));
+    editJson(join(from, "case.json"), (record) => stretchWindows(record, one["trial"]));
   }
   return run;
 }

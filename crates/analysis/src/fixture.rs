@@ -79,7 +79,7 @@ struct Pace {
     durability: Durability,
     power_loss: PowerLoss,
     settings: &'static str,
-    /// A read's and a write's time.
+    /// The times of a read and of a write.
     service_ns: [u64; 2],
     /// Device bytes per byte written, times 10.
     writes_x10: u64,
@@ -138,7 +138,7 @@ impl Fixture {
         Self::default()
     }
 
-    /// The same with another number of trials.
+    /// The fixture with another number of trials.
     pub fn with_trials(trials: u32) -> Self {
         let plan = Plan {
             search: None,

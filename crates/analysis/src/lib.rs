@@ -5,7 +5,7 @@
 //! machine, without any engine. It formats nothing but sentences: `kvdyno-render` makes tables,
 //! pages and files.
 //!
-//! The floors, the lowest first. Each uses only those below it.
+//! The layers, the lowest first. Each uses only those listed before it.
 
 pub mod stats;
 

@@ -1,8 +1,8 @@
-//! Servers that somebody runs elsewhere, for the clients of engines: what their URLs say, TLS, and
-//! proofs of a password. A URL has a secret in it, so it is named and not written: `env:NAME` is
-//! what stands in suites, records and commands.
+//! Servers that somebody runs elsewhere, for the clients of engines: their URLs, TLS, and proofs of
+//! a password. A URL contains a secret, so suites, records and commands only name it, as
+//! `env:NAME`.
 //!
-//! It is not: what is said to a server. That is each client's.
+//! The protocols of the servers are not here: each client has its own.
 
 mod scram;
 mod tls;
@@ -17,8 +17,7 @@ use std::sync::Arc;
 use tls::Tls;
 use url::Url;
 
-/// Schemes by the words that they begin with, each with its usual port, and whether all that is
-/// said is hidden.
+/// The schemes of URLs, each with its usual port, and whether it implies TLS.
 const SCHEMES: [(&str, u16, bool); 9] = [
     ("mariadb", 3306, false),
     ("mongodb", 27017, false),
@@ -31,8 +30,8 @@ const SCHEMES: [(&str, u16, bool); 9] = [
     ("valkeys", 6379, true),
 ];
 
-/// Reads the URL that `reference` names, which must have one of these schemes; `database` is to be
-/// ours in it. No message has any of the URL in it.
+/// Reads the URL that `reference` names, which must have one of these schemes. `database` is the
+/// name of our database on the server. No error message contains the URL's user or password.
 pub fn resolve_reference(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
     let name =
         reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
@@ -53,7 +52,7 @@ pub fn resolve_reference(reference: &str, schemes: &[&str], database: &str) -> R
     })
 }
 
-/// The address of it.
+/// Returns the address of a server elsewhere.
 pub fn address(remote: Elsewhere) -> Address {
     Address::Elsewhere(Arc::new(remote))
 }
@@ -86,7 +85,7 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
                 authorities = Some(PathBuf::from(value.as_ref()));
             }
             "authSource" => entrance = Some(value.into_owned()),
-            // It may be a part of a password.
+            // The key is not shown: it may be part of a password.
             _ => {
                 return Err(about(
                     "unknown parameter: expected sslmode, tls, sslrootcert, tlsCAFile, ssl-ca or \
@@ -121,7 +120,7 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
     })
 }
 
-/// What the words of several protocols mean; none: neither.
+/// Returns whether a word of one of several protocols asks for TLS; `None`: the word is unknown.
 fn is_hidden(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().replace('_', "-").as_str() {
         "true" | "1" | "require" | "required" | "verify-ca" | "verify-full" | "verify-identity" => {

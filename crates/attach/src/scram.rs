@@ -1,5 +1,5 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as `PostgreSQL` has it: each side proves to the other that
-//! it knows the password, and neither says it.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as `PostgreSQL` uses it: each side proves to the other that
+//! it knows the password, without sending it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::Read as _;
 
-/// What binds the proof to a TLS connection: nothing.
+/// The header that says that the proof is not bound to a TLS connection.
 const UNBOUND: &str = "n,,";
 
-/// Rounds beyond this are no server's, but somebody who wants us busy.
+/// The most rounds accepted: no honest server asks for more, which would only keep us busy.
 const ROUNDS_MAX: u32 = 10_000_000;
 
 type Hash = [u8; 32];
@@ -20,14 +20,14 @@ type Hash = [u8; 32];
 /// The client's side of one proof.
 #[derive(Debug)]
 pub struct Scram {
-    /// What was said first, without what binds it.
+    /// The client's first message, without the binding header.
     first: String,
-    /// What the server has to prove, once we have.
+    /// The proof expected from the server; `None` before our own proof.
     expected: Option<Hash>,
 }
 
 impl Scram {
-    /// Begins. Servers that know who comes in take an empty user.
+    /// Begins a proof. `user` may be empty for a server that knows the user already.
     pub fn begin(user: &str) -> Result<Self> {
         let mut random = [0; 18];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -39,16 +39,17 @@ impl Scram {
         Self { first: format!("n={user},r={nonce}"), expected: None }
     }
 
-    /// What is said first.
+    /// Returns the client's first message.
     pub fn first_message(&self) -> String {
         format!("{UNBOUND}{}", self.first)
     }
 
-    /// The proof, after what the server has said first.
+    /// Returns the proof, in answer to the server's first message.
     pub fn prove(&mut self, password: &str, message: &str) -> Result<String> {
         let part = |name: &str| message.split(',').find_map(|part| part.strip_prefix(name));
-        let ours = self.first.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
-        let nonce = part("r=").filter(|nonce| nonce.starts_with(ours) && nonce.len() > ours.len());
+        let client_nonce = self.first.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
+        let nonce = part("r=")
+            .filter(|nonce| nonce.starts_with(client_nonce) && nonce.len() > client_nonce.len());
         let salt = part("s=").and_then(|salt| STANDARD.decode(salt).ok());
         let rounds = part("i=").and_then(|rounds| rounds.parse().ok());
         let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
@@ -66,7 +67,7 @@ impl Scram {
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
     }
 
-    /// Whether the server has proved that it knows the password too.
+    /// Checks the server's proof that it knows the password too.
     pub fn check(&self, message: &str) -> Result<()> {
         let proof =
             message.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof.trim_end()).ok());
@@ -82,7 +83,7 @@ fn unavailable_error(what: &str) -> Error {
 }
 
 fn hmac_sha256(key: &[u8], text: &[u8]) -> Hash {
-    // A key of any length will do.
+    // HMAC takes keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Hash::default() };
     mac.update(text);
     mac.finalize().into_bytes().into()

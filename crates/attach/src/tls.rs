@@ -1,5 +1,5 @@
-//! TLS on a connection to a server, by rustls. Whom the other side says it is must be vouched for:
-//! by an authority that is named, or by those that the system trusts.
+//! TLS on a connection to a server, by rustls. The server's identity must be certified: by an
+//! authority that is named, or by one that the system trusts.
 
 use kvdyno_engine::server::{Secrecy, Secured, send_to};
 use rustls::pki_types::pem::PemObject as _;
@@ -11,10 +11,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a record of TLS holds at most: so much is taken on at once.
+/// The most bytes in a TLS record, and so the most that are accepted at once.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// How connections are hidden.
+/// The TLS configuration of connections.
 #[derive(Debug)]
 pub(crate) struct Tls(Arc<ClientConfig>);
 
@@ -26,10 +26,11 @@ impl Tls {
             Some(path) => {
                 let unread =
                     |why: &dyn Debug| format!("authorities of {}: {why:?}", path.display());
-                let all = CertificateDer::pem_file_iter(path).map_err(|error| unread(&error))?;
-                for one in all {
-                    let one = one.map_err(|error| unread(&error))?;
-                    roots.add(one).map_err(|error| unread(&error))?;
+                let certificates =
+                    CertificateDer::pem_file_iter(path).map_err(|error| unread(&error))?;
+                for certificate in certificates {
+                    let certificate = certificate.map_err(|error| unread(&error))?;
+                    roots.add(certificate).map_err(|error| unread(&error))?;
                 }
             }
             None => {
@@ -64,7 +65,7 @@ impl Secrecy for Tls {
     }
 }
 
-/// A connection that is hidden.
+/// A connection with TLS.
 struct TlsStream {
     stream: TcpStream,
     tls: ClientConnection,
@@ -78,7 +79,7 @@ impl Debug for TlsStream {
 
 impl Secured for TlsStream {
     fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        // What was taken on before goes first.
+        // Bytes accepted before go first.
         if !self.is_sent()? {
             return Ok(None);
         }
@@ -111,7 +112,7 @@ impl Read for TlsStream {
                 other => return other,
             }
             if self.tls.read_tls(&mut self.stream)? == 0 {
-                // It has hung up, with a farewell or without.
+                // The server closed the connection, with a `close_notify` or without.
                 return Ok(0);
             }
             self.tls.process_new_packets().map_err(io::Error::other)?;
@@ -119,7 +120,7 @@ impl Read for TlsStream {
     }
 }
 
-/// Takes what the server takes now; `WouldBlock`: it wants to be heard first.
+/// Writes as much as the socket accepts now; `WouldBlock`: it accepts nothing now.
 struct NonblockingWriter<'s>(&'s TcpStream);
 
 impl Write for NonblockingWriter<'_> {

@@ -6,8 +6,8 @@
 use super::system::{Instruction, Map};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// A register. `R0` has a call's result; `R1` to `R5` its arguments, which it destroys; `R6` to
-/// `R9` are kept; `Frame` is the end of 512 bytes of stack.
+/// A register. `R0` has a call's result; `R1` to `R5` have its arguments, which it destroys; it
+/// keeps `R6` to `R9`. `Frame` is the end of 512 bytes of stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Register {
     R0 = 0,
@@ -110,18 +110,18 @@ pub(super) struct Assembler {
     instructions: Vec<Instruction>,
     /// Where each label is, once it is placed.
     labels: Vec<Option<usize>>,
-    /// Jumps by the label they go to.
+    /// The place of each jump, and the label it goes to.
     jumps: Vec<(usize, Label)>,
 }
 
 impl Assembler {
-    /// A label, to be placed later.
+    /// Returns a new label, to be placed later.
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The label is here.
+    /// Places the label here.
     pub(super) fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.instructions.len());
     }
@@ -172,26 +172,26 @@ impl Assembler {
         self.push(code::CALL, Register::R0, 0, 0, what as i32);
     }
 
-    /// A map, as an argument.
+    /// Loads a map, as an argument of a call.
     pub(super) fn set_map(&mut self, to: Register, map: &Map) {
         self.push(code::LOAD_WIDE, to, MAP_BY_FD, 0, map.as_fd().as_raw_fd());
         self.instructions.push(Instruction::default());
     }
 
-    /// A number of 64 bits.
+    /// Loads a number of 64 bits.
     pub(super) fn set_wide(&mut self, to: Register, number: u64) {
         self.push(code::LOAD_WIDE, to, 0, 0, number as u32 as i32);
         let number = (number >> 32) as i32;
         self.instructions.push(Instruction { number, ..Instruction::default() });
     }
 
-    /// The program ends with the result 0.
+    /// Ends the program with the result 0.
     pub(super) fn exit(&mut self) {
         self.set(Register::R0, 0);
         self.push(code::EXIT, Register::R0, 0, 0, 0);
     }
 
-    /// The finished program; `None` where a label was never placed or is too far away.
+    /// Returns the finished program; `None`: a label was never placed or is too far away.
     pub(super) fn finish(mut self) -> Option<Vec<Instruction>> {
         for (position, label) in self.jumps {
             let distance = self.labels[label.0]? as i64 - (position as i64 + 1);
@@ -219,7 +219,7 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// As `llvm-mc -triple bpfel` encodes the same lines.
+    /// The expected words are those of `llvm-mc -triple bpfel` for the same lines.
     #[test]
     fn instructions_are_those_of_the_kernels_manual() {
         let mut asm = Assembler::default();

@@ -46,7 +46,7 @@ struct Type {
     /// How many members, values or parameters it has, and where they are.
     count: usize,
     members: usize,
-    /// The place of a member has its width, too.
+    /// Whether the word with a member's place also contains the member's width.
     bit_fields: bool,
 }
 
@@ -55,12 +55,12 @@ struct Type {
 pub(super) struct Tracepoint {
     /// The number of its type, by which a program is loaded for it.
     pub(super) id: u32,
-    /// Which of its arguments is the `struct request`.
+    /// The index of its argument that is the `struct request`.
     pub(super) request: usize,
 }
 
 impl Btf {
-    /// Parses it; `None`: it is malformed.
+    /// Parses the kernel's description; `None`: it is malformed.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let mut btf = Self { bytes, types: vec![Type::default()], strings: 0 };
         if btf.read_u32(0)? & 0xffff != MAGIC {
@@ -102,12 +102,12 @@ impl Btf {
                 parameter_type.kind == kind::PTR && parameter_type.refers == request
             })
         };
-        // The first is the tracepoint's own, and not given to programs.
+        // The first argument is the tracepoint's own, and not passed to programs.
         let index = (1..function.count).find(is_request)?;
         Some(Tracepoint { id, request: index - 1 })
     }
 
-    /// Where in a structure a field lies, in bytes; the field may be one of an unnamed union.
+    /// Returns a field's offset in a structure, in bytes; unnamed members are searched, too.
     pub(super) fn field(&self, structure: &str, field: &str) -> Option<i16> {
         let structure = self.get(self.find(kind::STRUCT, structure)?)?;
         i16::try_from(self.bits_to(structure, field)? / 8).ok()

@@ -28,15 +28,15 @@ impl Moment {
 /// Tracepoints, offsets of fields and bits of flags.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// Of each [`Moment`], in their order.
+    /// The tracepoint of each [`Moment`], in their order.
     tracepoints: Vec<Tracepoint>,
-    /// From a request to its disk (`struct gendisk`), pointer by pointer.
+    /// The offsets of the pointers that lead from a request to its disk (`struct gendisk`).
     pub(super) to_disk: Vec<i16>,
     pub(super) major: i16,
     pub(super) first_minor: i16,
     pub(super) flags: i16,
     pub(super) sector: i16,
-    /// The bytes that are left of a request.
+    /// The offset of a request's remaining bytes.
     pub(super) bytes: i16,
     pub(super) task_flags: i16,
     /// Bits of a request's flags.
@@ -45,7 +45,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Reads it; `Err` is the name that this kernel does not have.
+    /// Reads the layout; `Err` is the name that this kernel does not have.
     pub(super) fn read(btf: &Btf) -> Result<Self, &'static str> {
         let field = |structure, name| btf.field(structure, name).ok_or(name);
         let tracepoint = |moment: Moment| {

@@ -35,7 +35,7 @@ use std::sync::OnceLock;
 use system::Statistics;
 use watched::Watched;
 
-/// Block I/O that is being watched. Dropped, it is watched no more.
+/// A watch on block I/O; dropping it ends the watch.
 #[derive(Debug)]
 pub struct BlockWatch {
     loaded: Loaded,
@@ -45,8 +45,8 @@ pub struct BlockWatch {
 }
 
 impl BlockWatch {
-    /// Begins to watch a device, or the devices it is made of. `log` is where every request is
-    /// written to, if anywhere.
+    /// Begins to watch a device, or the devices it is made of. `log` is the file that every request
+    /// is written to, if any.
     pub fn start(root: &Root, device: &Device, log: Option<&Path>) -> Result<Self, Unavailable> {
         let remedy = "use a volume on a device of this machine";
         let device_parts =
@@ -64,7 +64,7 @@ impl BlockWatch {
         });
         let log = log.transpose()?;
         if let Err(why) = loader::attach(&mut loaded) {
-            // It would look like a log without requests.
+            // An empty file would look like a log without requests.
             let _ = path.map(std::fs::remove_file);
             return Err(why);
         }
@@ -78,33 +78,33 @@ impl BlockWatch {
         &self.devices
     }
 
-    /// Adds processes of ours. Their earlier requests count as others'.
+    /// Adds processes that count as ours. Their earlier requests count as others'.
     pub fn add_ours(&mut self, processes: &[u32]) {
         for process in processes {
             if self.ours.insert(*process) {
-                // A full table makes the rest foreign: there are a thousand before them.
+                // The table has room for a thousand; processes beyond that count as foreign.
                 let _ = self.loaded.maps.ours.update(&process.to_ne_bytes(), 1);
             }
         }
     }
 
-    /// Everything counted so far.
+    /// Reads everything counted so far.
     pub fn read(&self) -> io::Result<BlockIo> {
         reading::read(&self.loaded.maps, &self.loaded.programs, self.devices.len() as u32)
     }
 
-    /// Of each program by its tracepoint: its time, and how often it ran. Counted by the kernel
-    /// while `kernel.bpf_stats_enabled` is set, which costs more than the programs do.
+    /// Returns each program's tracepoint, its time in ns, and how often it ran. The kernel counts
+    /// both while `kernel.bpf_stats_enabled` is set, which costs more than the programs do.
     pub fn run_times(&self) -> io::Result<Vec<(&'static str, u64, u64)>> {
-        let named = Moment::ALL.iter().zip(&self.loaded.programs);
-        let times = named.map(|(moment, program)| {
+        let programs = Moment::ALL.iter().zip(&self.loaded.programs);
+        let times = programs.map(|(moment, program)| {
             let Statistics { run_ns, runs, .. } = program.statistics()?;
             Ok((moment.tracepoint(), run_ns, runs))
         });
         times.collect()
     }
 
-    /// Ends the watch, and the log with its last line; how many there are.
+    /// Ends the watch and the log. Returns the number of lines in the log; `None`: there is none.
     pub fn end(self) -> io::Result<Option<u64>> {
         let Self { loaded, log, .. } = self;
         drop(loaded.programs);
@@ -112,7 +112,7 @@ impl BlockWatch {
     }
 }
 
-/// Whether block I/O can be watched here: found out, once, by loading the programs.
+/// Returns whether block I/O can be watched here, found out once by loading the programs.
 pub fn availability(root: &Root) -> Availability {
     static HERE: OnceLock<Availability> = OnceLock::new();
     let find_out = || {

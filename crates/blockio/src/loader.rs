@@ -13,7 +13,7 @@ use std::io;
 /// The kernel's description of its types; anyone may read it.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// What loading came to.
+/// The tables and the loaded programs.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) maps: Maps,
@@ -42,7 +42,7 @@ pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded
     Ok(Loaded { maps, programs })
 }
 
-/// Lets them run, in their order: no completion is looked at before its begin could be seen.
+/// Starts the programs in their order: none sees a completion before another can see its start.
 pub(super) fn attach(loaded: &mut Loaded) -> Result<(), Unavailable> {
     for (program, moment) in loaded.programs.iter_mut().zip(Moment::ALL) {
         program.attach().map_err(|error| bpf_error(&error, moment.tracepoint()))?;

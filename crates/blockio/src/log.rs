@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks at the ring.
+/// The interval between two reads of the ring.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 const HEADER: [&str; 10] = [
@@ -28,10 +28,10 @@ const HEADER: [&str; 10] = [
     "latency_ns",
 ];
 
-/// A log that is being written. Dropped, it is written no more.
+/// A log that is being written, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// The writer ends when this is hung up.
+    /// The writer ends when this is dropped.
     stop: Sender<()>,
     writer: JoinHandle<io::Result<u64>>,
 }
@@ -42,7 +42,7 @@ impl Log {
         let mut lines = LineWriter::begin(File::create_new(path)?, devices)?;
         let (stop, ends) = mpsc::channel();
         let writer = std::thread::spawn(move || {
-            // What came before the end is still in the ring when the end is seen.
+            // Events from before the end are still in the ring when the end is seen.
             loop {
                 let last = ends.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Disconnected);
                 ring.drain(|event| lines.write(event));
@@ -66,7 +66,7 @@ impl Log {
 struct LineWriter {
     file: csv::Writer<BufWriter<File>>,
     devices: Vec<WatchedDevice>,
-    /// What the system's clock is ahead of the monotonic one.
+    /// How far the system's clock is ahead of the monotonic one, in ns.
     unix_ahead_ns: i64,
     count: u64,
     error: Option<csv::Error>,
@@ -80,7 +80,7 @@ impl LineWriter {
         Ok(Self { file, devices, unix_ahead_ns, count: 0, error: None })
     }
 
-    /// After an error nothing more is written; the end returns it.
+    /// Writes an event as a line. After an error it writes nothing more, and `end` returns it.
     fn write(&mut self, event: &Event) {
         if self.error.is_none() {
             match self.line(event) {
@@ -98,7 +98,7 @@ impl LineWriter {
         self.file.write_record([
             issued_ns.saturating_add_signed(self.unix_ahead_ns).to_string().as_str(),
             &event.process.to_string(),
-            // A line of the log is a request.
+            // A request is one line of the log: a name must not break it.
             &String::from_utf8_lossy(name).replace(char::is_control, "?"),
             owner.as_str(),
             device,

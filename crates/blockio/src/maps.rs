@@ -1,13 +1,13 @@
-//! The tables that the programs in the kernel and we share, and what lies in them.
+//! The tables that are shared with the programs in the kernel, and their entries.
 
 use super::system::{Map, MapKind};
 use kvdyno_record::blockio::{IoKind, IoOwner};
 use std::io;
 
-/// Requests that can be in flight, all watched devices together. 7 MB of the kernel's memory.
+/// The most requests in flight, on all watched devices together: 7 MB of the kernel's memory.
 const IN_FLIGHT_MAX: u32 = 65_536;
 
-/// Processes that can be ours.
+/// The most processes that can count as ours.
 const PROCESSES_MAX: u32 = 1024;
 
 /// Room for events that are not in the log yet: a second of 130,000 requests.
@@ -45,14 +45,14 @@ impl Maps {
 /// A request in flight.
 #[repr(C)]
 pub(super) struct InFlight {
-    /// By the monotonic clock; 0: it is not in flight.
+    /// The time of its issue, by the monotonic clock; 0: it is not in flight.
     pub(super) issued_ns: u64,
     pub(super) sector: u64,
     pub(super) bytes: u32,
     /// Its device, kind and owner.
     pub(super) cell: u32,
     pub(super) fua: u32,
-    /// It was seen entering a queue, so the requesting process is known.
+    /// 1: it was seen entering a queue, so the requesting process is known; else 0.
     pub(super) entered: u32,
     pub(super) owner: u32,
     pub(super) process: u32,
@@ -69,7 +69,7 @@ pub(super) struct Counts {
     pub(super) slots: [u64; SLOTS],
 }
 
-/// A request completed, for the log.
+/// A completed request, for the log.
 #[repr(C)]
 pub(super) struct Event {
     pub(super) completed_ns: u64,
@@ -85,7 +85,7 @@ pub(super) struct Event {
 /// Slots of latency: up to 75 minutes.
 pub(super) const SLOTS: usize = 320;
 
-/// Lost events, by their index in the counts.
+/// The causes of lost events, by their index in the counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LossCause {
     Unseen = 0,

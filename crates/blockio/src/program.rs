@@ -9,9 +9,10 @@
 //! completed  latency = now - issued -> cells[device, kind, owner].slots[latency], log
 //! ```
 //!
-//! A request is known by its address, so two for the same sector are two. Its entry in the table of
-//! requests in flight stays when it is completed: the block layer uses the same requests again and
-//! again, and to find an entry is several times cheaper than to add and remove one.
+//! A request is identified by its address: two requests for the same sector are different. Its
+//! entry in the table of requests in flight stays when it is completed: the block layer uses the
+//! same requests again and again, and finding an entry is several times cheaper than adding and
+//! removing one.
 
 use super::assembler::{Assembler, Call, Do, If, Label, Register, Size};
 use super::layout::{Layout, Moment};
@@ -50,7 +51,7 @@ const DISCARD: i32 = 3;
 const SECURE_ERASE: i32 = 5;
 const WRITE_ZEROES: i32 = 9;
 
-/// `BPF_RB_NO_WAKEUP`: the reader comes by itself.
+/// `BPF_RB_NO_WAKEUP`: the reader polls, and needs no wake-up.
 const NO_WAKEUP: i32 = 1;
 
 impl Source<'_> {
@@ -81,8 +82,8 @@ impl Source<'_> {
         asm.jump(If::NotEqual, R0, 0, is_known);
         self.add_in_flight(asm, end);
         asm.bind(is_known);
-        // R7: its entry. One that is issued again because the driver was busy keeps its asker: now
-        // it is a thread of the kernel that tries.
+        // R7: its entry. A request that is issued again because the driver was busy keeps its
+        // requesting process: this time a thread of the kernel issues it.
         asm.set(R7, R0);
         asm.load(Size::Eight, R1, R7, to_offset(offset_of!(InFlight, issued_ns)));
         asm.jump(If::NotEqual, R1, 0, asker_known);
@@ -126,7 +127,7 @@ impl Source<'_> {
         asm.jump(If::Equal, R0, 0, unseen);
         asm.set(R7, R0);
         asm.load(Size::Eight, R8, R7, to_offset(offset_of!(InFlight, issued_ns)));
-        // Also where its issue was not seen: the next request must not inherit its entry.
+        // The entry is reset even if the issue was not seen: the next request must not inherit it.
         reset_entry(asm);
         asm.jump(If::Equal, R8, 0, unseen);
         // R8: its latency.
@@ -144,8 +145,8 @@ impl Source<'_> {
         asm.exit();
     }
 
-    /// R8: for which of the watched devices the request is. Of a partition: by its sector; a flush
-    /// is for the whole disk.
+    /// R8: the number of the watched device that the request is for. A partition is found by the
+    /// sector; a flush is for the whole disk.
     fn device_of_request(&self, asm: &mut Assembler, not_watched: Label) {
         asm.set(R1, R6);
         for step in &self.layout.to_disk {
@@ -182,7 +183,7 @@ impl Source<'_> {
         look_up(asm, &self.maps.in_flight, ADDRESS);
     }
 
-    /// R0: an entry for the request whose address is on the stack.
+    /// Adds an entry for the request whose address is on the stack. R0: the entry.
     fn add_in_flight(&self, asm: &mut Assembler, end: Label) {
         for offset in (0..size_of::<InFlight>()).step_by(8) {
             asm.store(Size::Eight, Frame, RECORD + to_offset(offset), 0);
@@ -201,7 +202,7 @@ impl Source<'_> {
         asm.jump(If::Equal, R0, 0, end);
     }
 
-    /// Notes in the entry in R7 who runs now.
+    /// Writes the running process and its owner into the entry in R7.
     fn note_asker(&self, asm: &mut Assembler) {
         let is_known = asm.label();
         asm.call(Call::CurrentIds);
@@ -225,7 +226,7 @@ impl Source<'_> {
         }
     }
 
-    /// Notes in the entry in R7 what the request in R6 is, for the device in R8.
+    /// Writes the properties of the request in R6, for the device in R8, into the entry in R7.
     fn note_request(&self, asm: &mut Assembler) {
         asm.load(Size::Eight, R1, R6, self.layout.sector);
         asm.store(Size::Eight, R7, to_offset(offset_of!(InFlight, sector)), R1);
@@ -294,7 +295,7 @@ impl Source<'_> {
         asm.add_to_memory(R0, to_offset(offset_of!(Counts, slots)), R1);
     }
 
-    /// Gives the request of the entry in R7, with the latency in R8, to the log.
+    /// Sends the request of the entry in R7, with the latency in R8, to the log.
     fn log(&self, asm: &mut Assembler, log: &Map) {
         asm.call(Call::MonotonicNs);
         asm.store(Size::Eight, Frame, RECORD + to_offset(offset_of!(Event, completed_ns)), R0);
@@ -327,9 +328,8 @@ impl Source<'_> {
         asm.bind(logged);
     }
 
-    /// If the beginning of a request was not seen, it is counted as lost, if it is for a watched
-    /// device. A write with a flush is completed a second time, without bytes, when the flush is
-    /// done: that is not lost.
+    /// Counts a request for a watched device as lost: its start was not seen. A write with a flush
+    /// is completed a second time, without bytes, when the flush is done: that is not lost.
     fn count_unseen(&self, asm: &mut Assembler, end: Label) {
         self.device_of_request(asm, end);
         let lost = asm.label();
@@ -341,7 +341,7 @@ impl Source<'_> {
         self.count_lost(asm, LossCause::Unseen);
     }
 
-    /// Counts one more that is lost.
+    /// Adds 1 to the losses by this cause.
     fn count_lost(&self, asm: &mut Assembler, to: LossCause) {
         let gone = asm.label();
         asm.store(Size::Four, Frame, NUMBER, to as i32);
@@ -378,20 +378,20 @@ fn slot_of_latency(asm: &mut Assembler) {
     asm.bind(small);
 }
 
-/// The entry in R7 is no longer in flight; its requesting process must be set again.
+/// Marks the entry in R7 as not in flight, so that its requesting process is set again.
 fn reset_entry(asm: &mut Assembler) {
     asm.store(Size::Eight, R7, to_offset(offset_of!(InFlight, issued_ns)), 0);
     asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, entered)), 0);
 }
 
-/// R0: the value of the key that lies there on the stack, or 0.
+/// R0: the address of the value for the key at this place on the stack, or 0.
 fn look_up(asm: &mut Assembler, map: &Map, key: i16) {
     asm.set_map(R1, map);
     set_stack_address(asm, R2, key);
     asm.call(Call::MapLookup);
 }
 
-/// The address of a place on the stack.
+/// Sets a register to the address of a place on the stack.
 fn set_stack_address(asm: &mut Assembler, to: Register, offset: i16) {
     asm.set(to, Frame);
     asm.calculate(Do::Add, to, i32::from(offset));

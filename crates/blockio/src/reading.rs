@@ -26,7 +26,7 @@ pub(super) fn read(maps: &Maps, programs: &[Program], devices: u32) -> io::Resul
     Ok(BlockIo { cells, lost: Lost { unseen, full, skipped: skipped?, log } })
 }
 
-/// The sum over the processors; `None` where nothing was counted.
+/// Returns the sum over the processors; `None`: nothing was counted.
 fn cell(number: u32, by_cpu: &[u64]) -> Option<Cell> {
     let mut sum = [0_u64; HEADER + SLOTS];
     for counts in by_cpu.chunks_exact(sum.len()) {

@@ -21,9 +21,9 @@ pub(super) struct Ring {
 // is shared with the kernel is read and written by atomic operations.
 unsafe impl Send for Ring {}
 
-/// In the length of a record: it is being written.
+/// The bit in a record's length that says that the record is being written.
 const BUSY: u32 = 1 << 31;
-/// In the length of a record: it is to be left out.
+/// The bit in a record's length that says that the record is to be left out.
 const DISCARDED: u32 = 1 << 30;
 
 impl Ring {
@@ -42,7 +42,7 @@ impl Ring {
         Ok(Self { base: base.cast(), page, bytes })
     }
 
-    /// Shows each event since the last time, in order.
+    /// Calls `see` with each event since the last call, in order.
     pub(super) fn drain(&mut self, mut see: impl FnMut(&Event)) {
         // SAFETY: the two places are the first eight bytes of the first two pages, aligned, and
         // written by the kernel and by us with atomic operations only. A record's length is read
@@ -50,11 +50,11 @@ impl Ring {
         // kernel changes no record that is not busy until our place has passed it. It is an event,
         // all of numbers: it is as long, at a place that 8 divides, and any bits are one.
         unsafe {
-            let ours = &*self.base.cast::<AtomicU64>();
-            let theirs = &*self.base.byte_add(self.page).cast::<AtomicU64>();
+            let reader_place = &*self.base.cast::<AtomicU64>();
+            let writer_place = &*self.base.byte_add(self.page).cast::<AtomicU64>();
             let data = self.base.byte_add(2 * self.page);
-            let mut position = ours.load(Ordering::Relaxed);
-            while position < theirs.load(Ordering::Acquire) {
+            let mut position = reader_place.load(Ordering::Relaxed);
+            while position < writer_place.load(Ordering::Acquire) {
                 let record = data.byte_add(position as usize & (self.bytes - 1));
                 let length = (*record.cast::<AtomicU32>()).load(Ordering::Acquire);
                 if length & BUSY != 0 {
@@ -66,7 +66,7 @@ impl Ring {
                     see(&*record.byte_add(RECORD_HEADER).cast::<Event>());
                 }
                 position += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
-                ours.store(position, Ordering::Release);
+                reader_place.store(position, Ordering::Release);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The system calls: maps and programs, with their file descriptors. All of them end with the
-//! process, whatever becomes of it: nothing is left in the kernel.
+//! The system calls: maps and programs, with their file descriptors. The kernel frees all of them
+//! when the process ends, however it ends.
 
 #![expect(unsafe_code, reason = "bpf(2) takes addresses")]
 
@@ -37,7 +37,7 @@ const ATTRIBUTE_WORDS: usize = 16;
 const TRACING: u32 = 26;
 const TRACEPOINT: u32 = 23;
 
-/// Room for what the kernel has against a program.
+/// The size of the buffer for the kernel's complaint about a program.
 const COMPLAINT_BYTES: usize = 1 << 16;
 
 /// A map: a table that the kernel and we share.
@@ -45,7 +45,7 @@ const COMPLAINT_BYTES: usize = 1 << 16;
 pub(super) struct Map {
     fd: OwnedFd,
     key_bytes: usize,
-    /// The size of a value: for a per-processor table, of all processors.
+    /// The size of a value; for a per-processor table, that of all processors together.
     value_bytes: usize,
 }
 
@@ -61,11 +61,12 @@ impl Map {
         attribute[1] = pair(value_bytes as u32, entries);
         let fd = open_fd(Command::MapCreate, &mut attribute)?;
         let copies = if kind == MapKind::PerCpuArray { possible_cpus()? } else { 1 };
-        // The kernel rounds each processor's up to eight bytes.
+        // The kernel rounds each processor's value up to eight bytes.
         Ok(Self { fd, key_bytes, value_bytes: value_bytes.next_multiple_of(8) * copies })
     }
 
-    /// The value, in 64-bit words; for a per-processor table, one processor after the other.
+    /// Reads a key's value, in 64-bit words; for a per-processor table, one processor after the
+    /// other.
     pub(super) fn lookup(&self, key: &[u8], value: &mut Vec<u64>) -> io::Result<()> {
         value.clear();
         value.resize(self.value_bytes / 8, 0);
@@ -81,7 +82,7 @@ impl Map {
     /// All keys, of eight bytes each.
     #[cfg(test)]
     pub(super) fn keys(&self) -> Vec<[u8; 8]> {
-        // After a key that is not there comes the first.
+        // The key after one that does not exist is the first.
         let (mut keys, mut key) = (Vec::new(), 0_u64);
         loop {
             let mut next = 0_u64;
@@ -129,8 +130,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Loads it for the tracepoint whose type has this number. The kernel checks it, and its
-    /// complaint is the error's text.
+    /// Loads a program for the tracepoint whose type has this number. The kernel checks it, and its
+    /// complaint is part of the error's text.
     pub(super) fn load(name: &str, tracepoint: u32, code: &[Instruction]) -> io::Result<Self> {
         let mut attribute = [0; ATTRIBUTE_WORDS];
         attribute[0] = pair(TRACING, code.len() as u32);
@@ -155,7 +156,7 @@ impl Program {
         }
     }
 
-    /// From now on it runs.
+    /// Starts the program at its tracepoint.
     pub(super) fn attach(&mut self) -> io::Result<()> {
         let mut attribute = [0; ATTRIBUTE_WORDS];
         attribute[1] = self.program.as_raw_fd() as u64;
@@ -163,8 +164,8 @@ impl Program {
         Ok(())
     }
 
-    /// How often the kernel did not run it because it was running already, and, where
-    /// `kernel.bpf_stats_enabled` is set, its time and how often it was run.
+    /// Returns how often the kernel skipped the program because it was running already. While
+    /// `kernel.bpf_stats_enabled` is set, also its time and how often it ran.
     pub(super) fn statistics(&self) -> io::Result<Statistics> {
         // `struct bpf_prog_info` up to `recursion_misses`, in 64-bit words.
         let mut info = [0_u64; 27];
@@ -176,7 +177,7 @@ impl Program {
     }
 }
 
-/// What the kernel counts of a program.
+/// The kernel's counts for a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Statistics {
     pub(super) run_ns: u64,
@@ -184,7 +185,7 @@ pub(super) struct Statistics {
     pub(super) skipped: u64,
 }
 
-/// Processors that could be: the kernel keeps a value for each.
+/// Returns the number of possible processors: the kernel keeps a value for each.
 fn possible_cpus() -> io::Result<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
     let last = ranges(&text).map(|range| *range.end()).max();
@@ -199,7 +200,7 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Eight bytes of a name of at most 15.
+/// Returns eight bytes of a name, which is cut to 15 bytes.
 fn pack_name(name: &str, from: usize) -> u64 {
     let mut bytes = [0; 16];
     let length = name.len().min(15);

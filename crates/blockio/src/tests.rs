@@ -1,4 +1,5 @@
-//! The programs on the running kernel, over a loop device: every request counted, and as what.
+//! Tests of the programs on the running kernel, over a loop device: every request is counted, and
+//! as the right kind.
 
 use super::btf::Btf;
 use super::*;
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 const BLOCK: usize = 4096;
 const DEVICE_BYTES: u64 = 64 << 20;
 
-/// The running kernel's types, or a line that says why there are none.
+/// Returns the running kernel's types, or reports why there are none.
 pub(super) fn kernel_types(test: &str) -> Option<Btf> {
     match std::fs::read("/sys/kernel/btf/vmlinux") {
         Ok(bytes) => Some(Btf::parse(bytes).expect("this kernel's types are understood")),
@@ -34,7 +35,7 @@ struct Loop {
 }
 
 impl Loop {
-    /// Says why there is none: no root, no loop devices, no rights to watch.
+    /// Makes a loop device, or reports why not: no root, no loop devices, no rights to watch.
     fn make(test: &str) -> Option<Self> {
         if !needs_root(test) {
             return None;
@@ -47,13 +48,13 @@ impl Loop {
         let dir = disk_dir(test)?;
         let file = dir.path().join("device");
         std::fs::File::create(&file).unwrap().set_len(DEVICE_BYTES).unwrap();
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
-        let made = made.ok().filter(|output| output.status.success());
-        let Some(made) = made else {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
+        let output = output.ok().filter(|output| output.status.success());
+        let Some(output) = output else {
             report_skip("loop", test, "losetup makes no loop device here");
             return None;
         };
-        let node = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
+        let node = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
         Some(Self { node, dir })
     }
 
@@ -79,7 +80,7 @@ impl Drop for Loop {
     }
 }
 
-/// Calls `act` with a buffer as `O_DIRECT` wants it.
+/// Calls `act` with a buffer that is aligned for `O_DIRECT`.
 fn with_block(mut act: impl FnMut(&mut [u8])) {
     let mut memory = vec![0x5a_u8; 2 * BLOCK];
     let begin = memory.as_ptr().align_offset(BLOCK);
@@ -103,17 +104,17 @@ fn write_blocks(fd: &OwnedFd, count: u64) {
     });
 }
 
-/// All requests of a program, but for one in a hundred: now and then the kernel (seen on 6.18) does
-/// not run the programs for a while, and counts nothing as skipped. Not found out why.
+/// Asserts that at most one request in a hundred is missing: now and then the kernel (seen on 6.18)
+/// does not run the programs for a while, and counts nothing as skipped. The cause is unknown.
 #[track_caller]
 fn assert_nearly(count: u64, all: u64) {
     assert!(count <= all && count + all.div_ceil(100) >= all, "{count} of {all}");
 }
 
-/// Requests of a kind by an owner: how many, and their bytes.
+/// Returns the number of requests of a kind by an owner, and their bytes.
 fn requests(io: &BlockIo, kind: IoKind, owner: IoOwner) -> (u64, u64) {
-    let one = |cell: &&Cell| (cell.kind, cell.owner) == (kind, owner);
-    io.cells.iter().filter(one).fold((0, 0), |(n, b), cell| (n + cell.count, b + cell.bytes))
+    let is_counted = |cell: &&Cell| (cell.kind, cell.owner) == (kind, owner);
+    io.cells.iter().filter(is_counted).fold((0, 0), |(n, b), cell| (n + cell.count, b + cell.bytes))
 }
 
 fn of_kind(io: &BlockIo, kind: IoKind) -> u64 {
@@ -185,7 +186,7 @@ fn whose_requests_they_are_is_told_apart() {
     let (count, bytes) = requests(&io, IoKind::Read, IoOwner::Ours);
     assert_nearly(count, 550);
     assert_eq!(bytes, count * BLOCK as u64);
-    // Where udev runs it looks at a new device, too.
+    // Where udev runs, it reads a new device, too.
     assert!(requests(&io, IoKind::Read, IoOwner::Foreign).0 >= 108, "{io:?}");
     let buffered = disk.open(OFlags::empty());
     write_blocks(&buffered, 64);
@@ -220,7 +221,7 @@ fn a_filesystem_writes_metadata_and_its_journal_is_the_kernels() {
         file.sync_all().unwrap();
     }
     let io = watch.read().unwrap();
-    // A program that another test is starting has this test's files open until it is another.
+    // A process that another test forks has this test's files open until its exec.
     let unmounted = || Command::new("umount").arg(&mount).status().unwrap().success();
     let mut tries = 0;
     while !unmounted() {
@@ -269,7 +270,7 @@ fn the_log_has_a_line_for_each_request() {
     assert_eq!(latency, io.cells.iter().map(|cell| cell.latency_ns).sum::<u64>());
 }
 
-/// A setting of the kernel's; it is as before after the test.
+/// A setting of the kernel; dropping it restores the value from before the test.
 struct Setting {
     path: PathBuf,
     before: String,
@@ -278,7 +279,7 @@ struct Setting {
 impl Setting {
     fn set(path: PathBuf, value: &str) -> std::io::Result<Self> {
         let before = std::fs::read_to_string(&path)?;
-        // Of several names, the one in brackets.
+        // The chosen one of several names is in brackets.
         let chosen = before.split(['[', ']']).nth(1).unwrap_or(before.trim());
         std::fs::write(&path, value)?;
         Ok(Self { before: chosen.to_owned(), path })
@@ -291,15 +292,15 @@ impl Drop for Setting {
     }
 }
 
-/// Blocks between blocks that wait in the scheduler's queue make one request of three: two of them
-/// are freed without being issued, and what was known of them must not be taken for the next.
+/// A block between two that wait in the scheduler's queue makes one request of three. Two of them
+/// are freed without being issued, and their entries must not be used for the next requests.
 #[test]
 fn a_request_that_is_merged_is_forgotten() {
     let test = "a_request_that_is_merged_is_forgotten";
     let Some(disk) = Loop::make(test) else { return };
     let name = disk.node.file_name().unwrap().to_str().unwrap();
     let queue = PathBuf::from(format!("/sys/block/{name}/queue"));
-    // Writeback that is throttled never lets requests wait.
+    // With throttled writeback, requests never wait.
     let scheduler = Setting::set(queue.join("scheduler"), "mq-deadline");
     let throttle = Setting::set(queue.join("wbt_lat_usec"), "0");
     let (Ok(_scheduler), Ok(_throttle)) = (scheduler, throttle) else {
@@ -321,7 +322,7 @@ fn a_request_that_is_merged_is_forgotten() {
     let block = vec![0x5a_u8; BLOCK];
     let blocks = 1024;
     for _ in 0..10 {
-        // Begins to write every second block; the last of them wait when a few between come.
+        // Writes every second block; the last of them still wait when a few in between follow.
         for (first, step) in [(0, 2), (blocks - 63, 4)] {
             for number in (first..blocks).step_by(step) {
                 rustix::io::pwrite(&fd, &block, number * BLOCK as u64).unwrap();
@@ -335,9 +336,9 @@ fn a_request_that_is_merged_is_forgotten() {
     }
 }
 
-/// Entries of the table of requests, and those that entered a queue and are not issued. (Of issued
-/// ones some may stay: now and then the kernel does not run the program for tens of completions,
-/// and does not count them as skipped.)
+/// Returns the number of entries in the table of requests, and of those that entered a queue and
+/// are not issued. (Some issued ones may stay: now and then the kernel does not run the program for
+/// tens of completions, and does not count them as skipped.)
 fn waiting(in_flight: &system::Map) -> (usize, usize) {
     let (keys, mut value) = (in_flight.keys(), Vec::new());
     let mut is_waiting = |key: &[u8; 8]| {

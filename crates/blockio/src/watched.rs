@@ -1,5 +1,5 @@
-//! Which requests are watched: those to the device under the volume, or, where that is made of
-//! others (device mapper, MD), to those: the kernel shows requests at the lowest level only.
+//! The devices whose requests are watched: the one under the volume or, if that is made of others
+//! (device mapper, MD), those others: the kernel shows requests at the lowest level only.
 
 use kvdyno_host::Root;
 use kvdyno_host::device::{Device, parse_number};
@@ -12,14 +12,14 @@ pub(super) struct Watched {
     pub(super) disk: String,
     /// Major and minor number of the whole disk.
     pub(super) number: (u32, u32),
-    /// The sectors (of 512 bytes) of a partition.
+    /// The sectors (of 512 bytes) of a partition; `None`: the whole disk.
     pub(super) sectors: Option<Range<u64>>,
 }
 
 /// Deeper than any real stack of devices.
 const DEPTH_MAX: u32 = 8;
 
-/// The devices right above the drives.
+/// Returns the lowest devices that a device is made of, right above the drives.
 pub(super) fn find(root: &Root, device: &Device) -> Result<Vec<Watched>, String> {
     let mut devices = Vec::new();
     descend(root, device, DEPTH_MAX, &mut devices)?;
@@ -60,7 +60,7 @@ fn watched_device(root: &Root, device: &Device) -> Option<Watched> {
     Some(Watched { number: number(root, &disk)?, name, disk, sectors })
 }
 
-/// `254:0`, of a device or a partition.
+/// Returns the number of a device or a partition, such as `254:0`.
 fn number(root: &Root, name: &str) -> Option<(u32, u32)> {
     parse_number(&root.text(format!("/sys/class/block/{name}/dev"))?)
 }

@@ -16,9 +16,9 @@ use kvdyno_record::workload::{Activity, Phase};
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
 pub enum Action {
-    /// Send it to the program.
+    /// Send this event to the program.
     Say(Event),
-    /// Give it to every rank, the first among them.
+    /// Give this order to every rank, also to the first.
     Order(Order),
     /// Find out how far the ranks' clocks are apart ([`Coordinator::set_clocks`]).
     Clocks,
@@ -28,7 +28,7 @@ pub enum Action {
     Over,
 }
 
-/// A worker that does not report its rank would do all ranks' work.
+/// The failure of a worker that does not report its rank: it would do all ranks' work.
 const NO_CREW: &str = "its worker does not support crews: build all from one version";
 
 /// The state of the ranks.
@@ -36,7 +36,8 @@ pub struct Coordinator {
     job: Job,
     ranks: Vec<Rank>,
     at: Stage,
-    /// Why the crew ends once all ranks are done with the phase and the program has its results.
+    /// The event that ends the crew, once all ranks are done with the phase and the program has its
+    /// results.
     doomed: Option<Event>,
     failed: bool,
 }
@@ -44,11 +45,11 @@ pub struct Coordinator {
 /// The stage of the crew.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// On its way to the next thing.
+    /// At work, in the phase with this number or between phases.
     Work(Option<u32>),
-    /// All wait for the phase's go.
+    /// All ranks wait for the go of this phase.
     Ready(u32),
-    /// All wait for the program to have read what the phase did.
+    /// All ranks wait until the program has read the results of this phase.
     Finished(u32),
 }
 
@@ -65,7 +66,7 @@ struct Rank {
 }
 
 impl Coordinator {
-    /// For a number of ranks and a job.
+    /// Creates the coordinator of a number of ranks and a job.
     pub fn new(job: Job, ranks: u32) -> Self {
         let ranks = vec![Rank::default(); ranks as usize];
         Self { job, ranks, at: Stage::Work(None), doomed: None, failed: false }
@@ -83,7 +84,7 @@ impl Coordinator {
                     *threads =
                         self.ranks.iter().filter_map(|rank| rank.threads).reduce(|a, b| a + b);
                 }
-                // By the first rank's beat: the others' are as many.
+                // Only with a message of the first rank: the others send as many.
                 return Vec::from_iter((rank == 0).then_some(Action::Say(event)));
             }
             Report::Event { event: Event::Failed { phase, class, message, .. } } => {
@@ -171,7 +172,7 @@ impl Coordinator {
         Event::from_error(phase, &Error::new(class, message))
     }
 
-    /// A rank that fails in a phase ends it for all: the others stop at once and keep their
+    /// Ends a phase for all ranks if one fails in it. The others stop at once and keep their
     /// results, as the threads of one worker do.
     fn cut(&mut self, rank: u32, finished: &Event) -> Vec<Action> {
         let Event::Finished { phase, failed: Some((class, message)), .. } = finished else {
@@ -184,17 +185,17 @@ impl Coordinator {
         vec![Action::Order(Order::Cut)]
     }
 
-    /// A rank has failed in the phase, and others did not end it after a stop.
+    /// Whether a rank has failed in the phase, and others have not ended it yet.
     pub fn is_doomed(&self) -> bool {
         self.doomed.is_some() && matches!(self.at, Stage::Work(_))
     }
 
-    /// Ends the crew for what has failed, without them.
+    /// Ends the crew for that failure, without waiting for the others.
     pub fn give_up(&mut self) -> Vec<Action> {
         self.doomed.take().map_or_else(Vec::new, |event| self.end(event))
     }
 
-    /// Of several failures the first is reported: the others follow from it.
+    /// Ends the crew with a failure. Only the first failure is reported: others follow from it.
     fn end(&mut self, event: Event) -> Vec<Action> {
         if std::mem::replace(&mut self.failed, true) {
             return Vec::new();
@@ -234,7 +235,7 @@ impl Coordinator {
         self.merge_events(events)
     }
 
-    /// Events of one kind from every rank, in their order.
+    /// Merges events of one kind from every rank, in the order of ranks.
     fn merge_events(&mut self, events: Vec<Event>) -> Vec<Action> {
         let longest = |figure: fn(&Event) -> u64| events.iter().map(figure).max().unwrap_or(0);
         let took = |event: &Event| match event {
@@ -271,7 +272,8 @@ impl Coordinator {
         }
     }
 
-    /// One clock is told: the first rank's, and of the others what is not as it.
+    /// Merges the ranks' greetings. The clock is the first rank's; a note names the ranks with
+    /// another kind of clock.
     fn merge_hellos(&self, events: &[Event]) -> Event {
         let fields = |event: &Event| match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
@@ -319,7 +321,7 @@ impl Coordinator {
                 usage_before,
                 usage,
                 counters: read,
-                roles: own,
+                roles: rank_roles,
                 verified: checked,
                 settled: idle,
                 live_records: live,
@@ -330,7 +332,7 @@ impl Coordinator {
                 continue;
             };
             let began = *started.get_or_insert(started_unix_ns);
-            let row = self.row(rank, (phase, began, started_unix_ns), &own);
+            let row = self.row(rank, (phase, began, started_unix_ns), &rank_roles);
             ranks.push(RankResult {
                 cpu_ns: cpu_ns(&usage).saturating_sub(cpu_ns(&usage_before)),
                 ..row
@@ -339,7 +341,7 @@ impl Coordinator {
             before.push(usage_before);
             after.push(usage);
             counters.push(read);
-            roles.push(own);
+            roles.push(rank_roles);
             verified.extend(checked);
             settled = merge_settled(settled, idle);
             live_records.push(live);
@@ -364,7 +366,7 @@ impl Coordinator {
         }
     }
 
-    /// Its threads make operations.
+    /// Whether the threads of a phase perform operations.
     fn has_operations(&self, phase: u32) -> bool {
         let makes = |work: &Activity| matches!(work, Activity::Load(_)) || work.mix().is_some();
         self.phase(phase).is_some_and(|phase| makes(&phase.work))
@@ -396,7 +398,7 @@ impl Coordinator {
         }
     }
 
-    /// Checks that no rank can do alone.
+    /// Makes the checks that no rank can make alone; returns a failure.
     fn find_mistake(
         &self,
         phase: u32,

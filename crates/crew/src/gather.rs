@@ -1,8 +1,8 @@
-//! How slices come together while a phase runs: each rank adds up its own and those of the ranks
-//! below it in a binomial tree, and sends the sum on when it is asked. No rank hears more than the
-//! logarithm of all.
+//! Gathers slices while a phase runs. Each rank adds up its own and those of the ranks below it in
+//! a binomial tree, and sends the sum on when it is asked. The number of ranks that send to one
+//! rank is at most the logarithm of all.
 //!
-//! It moves no message itself: what is to be sent comes out as [`Step`]s.
+//! It moves no message itself: it returns [`Step`]s.
 
 use crate::message::Slices;
 use crate::slices::{RankFiles, RankSlice};
@@ -11,11 +11,12 @@ use kvdyno_record::samples::Decoder;
 use std::collections::VecDeque;
 use std::io;
 
-/// Slices of one rank that wait to be added, or that go in one message. What is not asked for stays
-/// where it is, in the end in its worker's file: a rank that lags costs nobody memory.
+/// The most slices of one rank that wait to be added, or that go in one message. Others stay where
+/// they are until they are asked for, at last in the worker's file: a slow rank costs no memory
+/// elsewhere.
 const SLICES_MAX: usize = 16;
 
-/// As much of them goes in one message, or a slice more.
+/// The most bytes of slices in one message; the last slice may exceed it.
 const BYTES_MAX: usize = 1 << 20;
 
 /// The next step of a rank.
@@ -32,18 +33,18 @@ pub struct Gatherer {
     phase: Option<String>,
     local: Source,
     below: Vec<(u32, Source)>,
-    /// The rank above has asked, and was not answered.
+    /// Whether the rank above has asked and was not answered yet.
     requested: bool,
     decoder: Decoder,
 }
 
-/// Where slices come from: the own worker, or a rank below.
+/// A source of slices: the rank's own worker, or a rank below.
 #[derive(Debug, Default)]
 struct Source {
     waiting: VecDeque<RankSlice>,
-    /// There are no more of the phase.
+    /// Whether it has no more slices of the phase.
     last: bool,
-    /// It has an open request.
+    /// Whether it has an open request.
     requested: bool,
 }
 
@@ -52,14 +53,14 @@ impl Source {
         self.last && self.waiting.is_empty()
     }
 
-    /// Its part of the next slice is known: a slice, or none any more.
+    /// Whether its part of the next slice is known: a slice, or that there are no more.
     fn is_known(&self) -> bool {
         self.last || !self.waiting.is_empty()
     }
 }
 
 impl Gatherer {
-    /// Of a rank among so many.
+    /// Creates the gatherer of a rank among `ranks`.
     pub fn new(rank: u32, ranks: u32) -> Self {
         let below = ranks_below(rank, ranks).map(|rank| (rank, Source::default())).collect();
         let local = Source::default();
@@ -71,7 +72,7 @@ impl Gatherer {
         (rank > 0).then(|| rank & (rank - 1))
     }
 
-    /// A phase begins; the one before is gathered.
+    /// Begins a phase; the previous one is gathered.
     pub fn begin(&mut self, phase: &str) {
         self.phase = Some(phase.to_owned());
         self.local = Source::default();
@@ -79,17 +80,17 @@ impl Gatherer {
         self.requested = false;
     }
 
-    /// Nothing is left to come, from here or from below.
+    /// Whether nothing is left to come, from this rank or from those below.
     pub fn is_over(&self) -> bool {
         self.phase.is_none() || self.sources().all(Source::is_over)
     }
 
-    /// The rank above asks.
+    /// Notes that the rank above asks for slices.
     pub fn request(&mut self) {
         self.requested = true;
     }
 
-    /// A rank below has answered.
+    /// Adds the answer of a rank below.
     pub fn add_answer(&mut self, rank: u32, slices: Slices) {
         if let Some((_, source)) = self.below.iter_mut().find(|(other, _)| *other == rank) {
             source.waiting.extend(slices.slices);
@@ -124,7 +125,8 @@ impl Gatherer {
         Ok(steps)
     }
 
-    /// Of the first rank: the next slice of all ranks; none: it is not there yet, or all were.
+    /// Returns the next slice of all ranks, on the first rank; `None`: it is not there yet, or
+    /// there are no more.
     pub fn next_total(&mut self) -> io::Result<Option<Total>> {
         let slices = self.pop_slices();
         Total::from_slices(&slices, &mut self.decoder)
@@ -138,7 +140,7 @@ impl Gatherer {
     fn read(&mut self, files: Option<&mut RankFiles>, is_last: bool) -> io::Result<()> {
         let (Some(phase), false) = (&self.phase, self.local.last) else { return Ok(()) };
         let Some(files) = files else {
-            // It has made none, and makes none any more.
+            // The worker has made no files; once it is done, it makes none.
             self.local.last = is_last;
             return Ok(());
         };
@@ -165,7 +167,7 @@ impl Gatherer {
         steps
     }
 
-    /// The next slice of all sources, where each has one or no more.
+    /// Takes the next slice of every source, once each has one or has no more.
     fn pop_slices(&mut self) -> Vec<RankSlice> {
         if !self.sources().all(Source::is_known) {
             return Vec::new();
@@ -177,7 +179,7 @@ impl Gatherer {
             .collect()
     }
 
-    /// That of a single rank goes as it is.
+    /// Takes the next slice to send. The slice of a single rank is sent as it is.
     fn next_to_send(&mut self) -> io::Result<Option<RankSlice>> {
         let mut slices = self.pop_slices();
         match slices.len() {
@@ -189,7 +191,7 @@ impl Gatherer {
     }
 }
 
-/// Those whose lowest bit is taken away where the rank is reached.
+/// The ranks that become `rank` when their lowest bit is removed.
 fn ranks_below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     let bits = if rank == 0 { u32::BITS } else { rank.trailing_zeros() };
     (0..bits).map(move |bit| rank | 1 << bit).take_while(move |below| *below < ranks)

@@ -1,11 +1,11 @@
 //! Several workers that drive one server together: their messages, and the merge of their results
 //! into those of one worker.
 //!
-//! To the program a crew is a worker. The first rank hears the job and says what all did; each rank
-//! starts an unmodified worker as its child and speaks the same protocol with it. This library adds
-//! up and keeps order; the program `kvdyno-crew` moves the messages with MPI, which nothing else of
-//! kvdyno links (`docs/crew.md`).
-//! It does not make or time operations: the workers do.
+//! To the program, a crew looks like one worker. The first rank receives the job and reports the
+//! results of all ranks. Each rank starts an unmodified worker as its child and uses the same
+//! protocol with it. This library merges results and decides the order of messages. The program
+//! `kvdyno-crew` moves the messages with MPI, which no other part of kvdyno links (`docs/crew.md`).
+//! This library does not make or time operations: the workers do.
 
 mod coordinator;
 mod gather;

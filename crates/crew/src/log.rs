@@ -1,5 +1,5 @@
-//! The case's bulk files as the first rank writes them: of each slice one line and one histogram a
-//! tag, whatever the number of ranks.
+//! The case's bulk files as the first rank writes them: one line and one histogram per tag for each
+//! slice, whatever the number of ranks.
 
 use crate::slices::LATENCY;
 use crate::total::Total;
@@ -20,7 +20,7 @@ pub struct CrewLog {
 }
 
 impl CrewLog {
-    /// Makes them in the case's directory; none may be there yet.
+    /// Creates the files in the case's directory; none may be there yet.
     pub fn create(dir: &Path, base_unix_ns: u64) -> io::Result<Self> {
         let make = |name: &str| {
             let path = dir.join(name);
@@ -38,7 +38,7 @@ impl CrewLog {
         })
     }
 
-    /// Adds a slice of a phase that began then.
+    /// Adds a slice of a phase that began at `phase_unix_ns`.
     pub fn add(&mut self, phase_unix_ns: u64, total: &Total) -> io::Result<()> {
         let slice = &total.slice;
         let start = (phase_unix_ns + slice.start_ns).saturating_sub(self.base_unix_ns);
@@ -52,7 +52,7 @@ impl CrewLog {
         write_line(&mut self.series, slice)
     }
 
-    /// Adds what happened inside the engine.
+    /// Adds events inside the engine.
     pub fn events(&mut self, events: &[EngineEvent]) -> io::Result<()> {
         events.iter().try_for_each(|event| write_line(&mut self.events, event))
     }

@@ -1,6 +1,6 @@
-//! `mpirun kvdyno-crew WORKER run`: to the program a worker, and one rank of several. It moves what
-//! the library decides; MPI is called by one thread alone.
-//! No rank waits in MPI while a phase runs: a waiting call burns a processor.
+//! `mpirun kvdyno-crew WORKER run`: one rank of several, which the program sees as one worker. It
+//! moves the messages that the library decides on; one thread alone calls MPI. No rank waits in MPI
+//! while a phase runs: a waiting call burns a processor.
 
 mod rank;
 mod transport;
@@ -20,8 +20,8 @@ A crew of kvdyno: started by a launcher of MPI, as `kvdyno run` does for a suite
 
 fn main() -> ExitCode {
     let command: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let is_word = |word: &OsString| word.to_string_lossy().starts_with('-');
-    if command.len() < 2 || command.first().is_some_and(is_word) {
+    let is_option = |word: &OsString| word.to_string_lossy().starts_with('-');
+    if command.len() < 2 || command.first().is_some_and(is_option) {
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
         return ExitCode::from(2);
     }
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     };
     let mut rank = RankAtWork::new(&transport, command);
     let done = rank.run();
-    // What it holds goes before the other ranks are let go.
+    // The rank's worker and files are released before the other ranks may end.
     drop(rank);
     if let Err(error) = done {
         tell(error);

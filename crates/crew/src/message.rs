@@ -21,25 +21,26 @@ pub enum Order {
     },
     /// Send stop to the worker.
     Stop,
-    /// Only where the worker is still in the phase: another rank has failed there.
+    /// Send stop to the worker if it is still in the phase: another rank has failed there.
     Cut,
     /// Answer pings until there are no more.
     Pings {
-        /// How many.
+        /// The number of pings.
         count: u32,
     },
-    /// End: kill the worker where it still runs.
+    /// End, and kill the worker if it still runs.
     End,
 }
 
 /// The job, and what else a worker needs of the first rank's machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
-    /// As the program gave it; its directory is the first rank's.
+    /// The job as the program sent it; its directory is the first rank's.
     pub job: Job,
-    /// An environment variable that the worker is to read the server's URL from.
+    /// Name and value of the environment variable with the server's URL; null: the worker needs
+    /// none.
     pub variable: Option<(String, String)>,
-    /// Checksum of the first rank's worker: all have the same.
+    /// The checksum of the first rank's worker; all ranks must have the same worker.
     pub worker: String,
 }
 
@@ -48,11 +49,11 @@ pub struct Begin {
 #[serde(rename_all = "snake_case", tag = "report")]
 #[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
 pub enum Report {
-    /// The machine it is on, by the name that this has for itself.
+    /// The rank's machine.
     Host {
-        /// The name.
+        /// The name that the machine has for itself.
         name: String,
-        /// Processors that it may use there.
+        /// The number of processors that the rank may use.
         cpus: u32,
     },
     /// An event of its worker.
@@ -62,20 +63,20 @@ pub enum Report {
     },
     /// The worker has ended, or cannot continue.
     Lost {
-        /// What it was.
+        /// The class of the error.
         class: ErrorClass,
-        /// In words.
+        /// The error message.
         message: String,
     },
     /// The worker has ended in order.
     Ended,
 }
 
-/// Some slices of a rank and of those below it, as it answers the one above.
+/// Some slices of a rank and of the ranks below it: its answer to the rank above.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slices {
-    /// In order.
+    /// The slices, in order.
     pub slices: Vec<RankSlice>,
-    /// There are no more of the phase.
+    /// Whether the phase has no more slices.
     pub last: bool,
 }

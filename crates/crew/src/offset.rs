@@ -1,6 +1,7 @@
-//! The offset between two machines' clocks: of many round trips the shortest is the most exact.
+//! The offset between two machines' clocks: the shortest of many round trips is the most exact.
 
-/// A round trip: sent, answered and received, the middle one by the other's clock.
+/// The times of a round trip: sent, answered and received. The second is by the other machine's
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
     /// When it was sent, by our clock.
@@ -14,15 +15,15 @@ pub struct Ping {
 /// How far another clock is ahead of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Negative: behind.
+    /// The nanoseconds that it is ahead; negative: it is behind.
     pub ahead_ns: i64,
-    /// It may be wrong by so much, either way: the answer may have been given at any moment of the
-    /// round trip.
+    /// The largest error of that, either way, in nanoseconds: the answer may have been given at any
+    /// moment of the round trip.
     pub error_ns: u64,
 }
 
 impl ClockOffset {
-    /// By the shortest of these; none: there was none.
+    /// Computes the offset by the shortest of these round trips; `None`: there are none.
     pub fn from_pings(pings: impl IntoIterator<Item = Ping>) -> Option<Self> {
         let took = |ping: &Ping| ping.received_unix_ns.saturating_sub(ping.sent_unix_ns);
         let shortest = pings.into_iter().min_by_key(took)?;
@@ -31,7 +32,7 @@ impl ClockOffset {
         Some(Self { ahead_ns, error_ns: took(&shortest).div_ceil(2) })
     }
 
-    /// A moment of the other's clock by ours.
+    /// Converts a time of the other clock to our clock.
     pub fn to_local(&self, unix_ns: u64) -> u64 {
         unix_ns.saturating_add_signed(-self.ahead_ns)
     }

@@ -1,5 +1,5 @@
-//! A rank at work: its own worker, the orders of the first rank; and of the first rank itself the
-//! program's words, the captain, and the case's files.
+//! A rank at work: its own worker, and the orders of the first rank. The first rank also handles
+//! the program's messages, the coordinator, and the case's files.
 
 use crate::transport::{Transport, unix_ns};
 use kvdyno_crew::{
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Between two polls for messages: while a phase runs only a stop can come.
+/// Intervals between polls for messages; while a phase runs, only a stop can come.
 const LOOK_AT_WORK: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -32,19 +32,19 @@ pub(crate) struct RankAtWork<'t> {
     command: Vec<OsString>,
     rank_proxy: Option<RankProxy>,
     gatherer: Gatherer,
-    /// A phase runs.
+    /// Whether a phase runs.
     at_work: bool,
     ended: bool,
 }
 
-/// What only the first rank has.
+/// The state that only the first rank has.
 struct First {
     coordinator: Coordinator,
     log: CrewLog,
     program: Receiver<String>,
-    /// When the running phase began, by its worker; none: not reported yet.
+    /// When the running phase began, by the first rank's worker; `None`: not reported yet.
     started_unix_ns: Option<u64>,
-    /// Since when a rank has failed in the running phase.
+    /// The time since which a rank has failed in the running phase; `None`: no rank has.
     doomed: Option<Instant>,
     /// Reports that came while others were waited for.
     late: VecDeque<(u32, Report)>,
@@ -56,12 +56,12 @@ impl<'t> RankAtWork<'t> {
         Self { transport, command, rank_proxy: None, gatherer, at_work: false, ended: false }
     }
 
-    /// From the job to the end of all ranks.
+    /// Runs the rank, from the job to the end of all ranks.
     pub(crate) fn run(&mut self) -> io::Result<()> {
         if self.transport.rank > 0 {
             return self.follow();
         }
-        // The others wait for an end, whatever it is.
+        // The other ranks wait for an end, whatever its reason is.
         self.lead().or_else(|error| self.refuse(&format!("the crew cannot continue: {error}")))
     }
 
@@ -69,8 +69,8 @@ impl<'t> RankAtWork<'t> {
         RankId { rank: self.transport.rank, ranks: self.transport.ranks }
     }
 
-    /// Any rank but the first: it follows orders, and forwards its worker's events. One that
-    /// cannot continue reports it, and waits for the end as the others do.
+    /// Runs any rank but the first: follows orders, and forwards its worker's events. A rank that
+    /// cannot continue reports this, and waits for the end as the others do.
     fn follow(&mut self) -> io::Result<()> {
         self.transport.report(&host())?;
         while !self.ended {
@@ -92,7 +92,7 @@ impl<'t> RankAtWork<'t> {
         self.gather()
     }
 
-    /// Passes slices on, those of the ranks below and its own.
+    /// Passes slices on: its own, and those of the ranks below.
     fn gather(&mut self) -> io::Result<()> {
         if self.transport.is_requested() {
             self.gatherer.request();
@@ -110,7 +110,7 @@ impl<'t> RankAtWork<'t> {
         Ok(())
     }
 
-    /// What its worker says, waited for a moment.
+    /// Returns the next report of its worker, after a short wait.
     fn receive(&mut self) -> Option<Report> {
         let wait = if self.at_work { LOOK_AT_WORK } else { LOOK };
         let Some(rank_proxy) = &mut self.rank_proxy else {
@@ -147,7 +147,7 @@ impl<'t> RankAtWork<'t> {
                 self.at_work = true;
             }
             Order::Stop => self.control(Control::Stop),
-            // One that has failed, or is done, waits for go: it would go on.
+            // A worker that has failed, or is done, waits for go: a stop would let it go on.
             Order::Cut if self.at_work => self.control(Control::Stop),
             Order::Cut => {}
             Order::Pings { count } => self.transport.answer_pings(count),
@@ -165,7 +165,7 @@ impl<'t> RankAtWork<'t> {
         }
     }
 
-    /// The first rank: between the program and all ranks.
+    /// Runs the first rank, between the program and all ranks.
     fn lead(&mut self) -> io::Result<()> {
         let program = listen();
         let job = program.recv().map_err(|_| {
@@ -210,12 +210,13 @@ impl<'t> RankAtWork<'t> {
     /// Ends all ranks for a reason.
     fn refuse(&mut self, why: &str) -> io::Result<()> {
         let error = Error::new(ErrorClass::Other, why);
-        // The receiver may be gone.
+        // The program may be gone.
         let _ = send_event(&Event::from_error(None, &error));
         self.order(&Order::End)
     }
 
-    /// What all ranks need to know. A worker attached to a server finds its URL in a variable.
+    /// Returns what all ranks need to know. A worker attached to a server finds its URL in a
+    /// variable.
     fn begin(&self, job: Job) -> io::Result<Begin> {
         let mut words = self.command.iter().filter_map(|word| word.to_str());
         let name = words.find_map(|word| word.strip_prefix("env:"));
@@ -239,7 +240,7 @@ impl<'t> RankAtWork<'t> {
             let line = match first.program.try_recv() {
                 Ok(line) => line,
                 Err(TryRecvError::Empty) => return Ok(()),
-                // It is dead, and nobody would keep what is measured.
+                // The program is dead, and nobody would keep the results.
                 Err(TryRecvError::Disconnected) => return self.order(&Order::End),
             };
             let control = Control::from_json(&line)?;
@@ -248,7 +249,7 @@ impl<'t> RankAtWork<'t> {
         }
     }
 
-    /// Ranks that do not end a phase in which another has failed are not waited for.
+    /// Ends the crew, after a while, if ranks do not end a phase in which another rank has failed.
     fn give_up_if_doomed(&mut self, first: &mut First) -> io::Result<()> {
         if !first.coordinator.is_doomed() {
             first.doomed = None;
@@ -283,7 +284,8 @@ impl<'t> RankAtWork<'t> {
                         .set_clocks([ClockOffset::default()].into_iter().chain(clocks));
                 }
                 Action::Gather => {
-                    // A crew that fails in any case has said why, and ends with what is left.
+                    // A crew that has failed already has reported the reason, and ends with the
+                    // slices at hand.
                     if let Err(error) = self.gather_rest(first) {
                         let failed = fail_gathering(&error, first);
                         if !failed.is_empty() {
@@ -300,7 +302,7 @@ impl<'t> RankAtWork<'t> {
         Ok(())
     }
 
-    /// To all ranks, this one among them.
+    /// Gives an order to all ranks, also to this one.
     fn order(&mut self, order: &Order) -> io::Result<()> {
         if !self.ended {
             self.transport.order(order)?;
@@ -309,7 +311,7 @@ impl<'t> RankAtWork<'t> {
         Ok(())
     }
 
-    /// Of the first rank: files the slices that all ranks have come to.
+    /// Files the slices that all ranks have sent; for the first rank.
     fn gather_all(&mut self, first: &mut First) -> io::Result<()> {
         self.gather()?;
         let mut any = false;
@@ -322,7 +324,7 @@ impl<'t> RankAtWork<'t> {
         if any { self.file_events(first) } else { Ok(()) }
     }
 
-    /// Until those of the phase are all there.
+    /// Files slices until all of the phase are there.
     fn gather_rest(&mut self, first: &mut First) -> io::Result<()> {
         loop {
             self.gather_all(first)?;
@@ -340,7 +342,7 @@ impl<'t> RankAtWork<'t> {
         }
     }
 
-    /// What happened inside the engine, as the first rank's worker saw it.
+    /// Files the events inside the engine, as the first rank's worker saw them.
     fn file_events(&mut self, first: &mut First) -> io::Result<()> {
         let events = self.rank_proxy.as_mut().map_or_else(|| Ok(Vec::new()), RankProxy::events)?;
         first.log.events(&events)
@@ -362,7 +364,7 @@ fn fail_gathering(error: &io::Error, first: &mut First) -> Vec<Action> {
     first.coordinator.fail(0, None, ErrorClass::Other, &message)
 }
 
-/// When the running phase began.
+/// The time when the running phase began, if the event contains it.
 fn started_unix_ns(event: &Event) -> Option<u64> {
     match event {
         Event::Progress { started_unix_ns, .. } | Event::Finished { started_unix_ns, .. } => {
@@ -378,12 +380,12 @@ fn worker_checksum(command: &[OsString]) -> io::Result<String> {
     sha256(Path::new(path)).map_err(io::Error::other)
 }
 
-/// One event line to the program.
+/// Sends an event to the program, as one line.
 fn send_event(event: &Event) -> io::Result<()> {
     io::stdout().lock().write_all(&event.to_line()?)
 }
 
-/// The program's lines.
+/// Returns the program's lines, which a thread reads.
 fn listen() -> Receiver<String> {
     let (sender, lines) = channel();
     std::thread::spawn(move || {

@@ -14,22 +14,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No event is longer: more is not taken in at once.
+/// The most bytes that are read as one line: no event is longer.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 
 /// A worker that has closed its output gets this long to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A worker at work. Dropped, it is killed with all it has started.
+/// A worker at work. Dropping it kills the worker with all that it has started.
 pub struct RankProxy {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<WorkerMessage>,
-    /// Where the worker makes its files. They lose their names as soon as they are there: however
-    /// this ends, no disk is left with them.
+    /// The directory in which the worker creates its files, until they exist. Then their names are
+    /// removed: however this ends, the files do not stay on the disk.
     dir: Option<TempDir>,
     files: Option<RankFiles>,
-    /// It has sent its last event: done or failed.
+    /// Whether it has sent its last event: done or failed.
     said_last: bool,
     ended: bool,
 }
@@ -40,17 +40,17 @@ enum WorkerMessage {
 }
 
 impl RankProxy {
-    /// Starts a worker by its command line and hands it the job, with its seat. It dies with the
-    /// thread that calls this.
+    /// Starts a worker by its command line and hands it the job, with its rank. The worker dies
+    /// with the thread that calls this.
     pub fn start(command: &[OsString], seat: RankId, begin: &Begin) -> io::Result<Self> {
         let (program, words) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(words).envs(begin.variable.clone());
         let mut child = Child::spawn(command, None)?;
-        let gone = || io::Error::other("the child has no pipes");
-        let output = child.stdout.take().ok_or_else(gone)?;
-        let errors = child.stderr.take().ok_or_else(gone)?;
-        let input = Some(child.stdin.take().ok_or_else(gone)?);
+        let no_pipes = || io::Error::other("the child has no pipes");
+        let output = child.stdout.take().ok_or_else(no_pipes)?;
+        let errors = child.stderr.take().ok_or_else(no_pipes)?;
+        let input = Some(child.stdin.take().ok_or_else(no_pipes)?);
         let (sender, messages) = channel();
         std::thread::spawn(move || listen(output, |message| sender.send(message).is_ok()));
         std::thread::spawn(move || print_errors(errors, seat.rank));
@@ -60,7 +60,7 @@ impl RankProxy {
         let (files, dir) = (None, Some(dir));
         let mut rank_proxy =
             Self { child, input, messages, dir, files, said_last: false, ended: false };
-        // One that dies before it has read it is seen at its end.
+        // A worker that dies before it has read the job is noticed at its end.
         let _ = rank_proxy.send(&job);
         Ok(rank_proxy)
     }
@@ -76,8 +76,8 @@ impl RankProxy {
         self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
     }
 
-    /// What there is to report, waited for so long; none: nothing, or it has ended and that was
-    /// reported.
+    /// Returns the next report, after at most this wait; `None`: there is nothing, or the end was
+    /// reported before.
     pub fn report(&mut self, wait: Duration) -> io::Result<Option<Report>> {
         if self.ended {
             std::thread::sleep(wait);
@@ -94,11 +94,11 @@ impl RankProxy {
                 self.ended = true;
                 Ok(Some(lost_report(format!("unexpected output of the worker: {line:?}"))))
             }
-            // One that has died takes what it started with it, which may hold its output open.
+            // The poll also ends the processes of a dead worker, which may hold its output open.
             Err(RecvTimeoutError::Timeout) => self.child.poll().map(|_| None),
             Err(RecvTimeoutError::Disconnected) => {
                 self.ended = true;
-                // What it listens to is closed, so that it has no reason to stay.
+                // Its input is closed, so that it has no reason to stay.
                 self.input = None;
                 let exit = self.exit()?;
                 let ended =
@@ -108,7 +108,7 @@ impl RankProxy {
         }
     }
 
-    /// How it ended, killed where it does not.
+    /// Waits for the worker's end, and kills it if it does not end.
     fn exit(&mut self) -> io::Result<ExitStatus> {
         let begun = Instant::now();
         while self.child.poll()?.is_none() {
@@ -123,20 +123,20 @@ impl RankProxy {
 
     /// Opens the worker's files once they are there, and takes their names away.
     fn open_files(&mut self) -> io::Result<()> {
-        let made = |dir: &TempDir| dir.path().join(LATENCY).exists();
-        if let Some(dir) = self.dir.take_if(|dir| made(dir)) {
+        let has_files = |dir: &TempDir| dir.path().join(LATENCY).exists();
+        if let Some(dir) = self.dir.take_if(|dir| has_files(dir)) {
             self.files = Some(RankFiles::open(dir.path())?);
             dir.close()?;
         }
         Ok(())
     }
 
-    /// What the worker writes; none: it has made no files yet.
+    /// The worker's files; `None`: it has made none yet.
     pub fn files(&mut self) -> Option<&mut RankFiles> {
         self.files.as_mut()
     }
 
-    /// What happened inside the engine since the last time, as this worker saw it.
+    /// Reads the events inside the engine since the last call, as this worker saw them.
     pub fn events(&mut self) -> io::Result<Vec<EngineEvent>> {
         self.files.as_mut().map_or_else(|| Ok(Vec::new()), RankFiles::events)
     }
@@ -154,7 +154,7 @@ fn format_exit(exit: &ExitStatus) -> String {
     }
 }
 
-fn listen(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
+fn listen(output: impl Read, mut on_message: impl FnMut(WorkerMessage) -> bool) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     loop {
@@ -170,13 +170,13 @@ fn listen(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
                 WorkerMessage::Nonsense(text.trim_end().chars().take(200).collect())
             }
         };
-        if !tell(message) {
+        if !on_message(message) {
             return;
         }
     }
 }
 
-/// A worker's words to a person, with its rank, where the launcher gathers them.
+/// Prints a worker's standard error with its rank: the launcher gathers it.
 fn print_errors(errors: impl Read, rank: u32) {
     for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::coordinator::tests::job;
 
-    /// What a rank whose worker is this script says, until the worker is over.
+    /// Returns the reports of a rank whose worker is this script, until the worker has ended.
     fn run_script(script: &str) -> Vec<Report> {
         let begin = Begin { job: job(), variable: None, worker: String::new() };
         let command = ["sh", "-c", script].map(OsString::from);

@@ -1,4 +1,4 @@
-//! What a rank's worker has written of a phase, slice by slice, as it goes to the first rank.
+//! The results of a rank's worker in a phase, slice by slice, for the first rank.
 
 use kvdyno_engine::EngineEvent;
 use kvdyno_record::series::Slice;
@@ -14,12 +14,12 @@ use std::path::Path;
 pub struct RankSlice {
     /// The counts.
     pub slice: Slice,
-    /// By tag, as they stand in a worker's log: V2, deflated, in base64.
+    /// The histograms by tag, encoded as in a worker's log: V2, deflated, in base64.
     pub histograms: Vec<(String, String)>,
 }
 
 impl RankSlice {
-    /// Bytes of it, about.
+    /// Its approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let histograms = self.histograms.iter().map(|(tag, text)| tag.len() + text.len());
         // An operation of a role takes some hundred bytes as JSON.
@@ -39,10 +39,10 @@ pub struct RankFiles {
     histogram: Option<LogLine>,
 }
 
-/// The last of them that a worker makes.
+/// The file that a worker creates last.
 pub(crate) const LATENCY: &str = "latency.hlog";
 
-/// Lines of a file that grows: one that has no end yet is not there yet.
+/// The lines of a file that grows. A line without its end is not read yet.
 #[derive(Debug)]
 struct GrowingLines {
     file: BufReader<File>,
@@ -53,13 +53,13 @@ struct GrowingLines {
 #[derive(Debug, PartialEq, Eq)]
 struct LogLine {
     tag: String,
-    /// As it is written: equal in all lines of a slice, and in no others.
+    /// The start as it is written: equal in all lines of a slice, and in no others.
     start: String,
     encoded: String,
 }
 
 impl RankFiles {
-    /// Those in a directory.
+    /// Opens the files in a directory.
     pub fn open(dir: &Path) -> io::Result<Self> {
         let open = |name| {
             let file = BufReader::new(File::open(dir.join(name))?);
@@ -74,15 +74,16 @@ impl RankFiles {
         })
     }
 
-    /// The next slice of a phase; none: it is not there yet, or the phase is over and there are no
-    /// more. A worker writes the histograms of a slice before its counts: where those are, all is.
+    /// Returns the next slice of a phase; `None`: it is not there yet, or the phase is over and
+    /// there are no more. A worker writes the histograms of a slice before its counts: once the
+    /// counts are there, the slice is complete.
     pub fn next_slice(&mut self, phase: &str) -> io::Result<Option<RankSlice>> {
         if self.slice.is_none() {
             self.slice = self.series.parse_next()?;
         }
         let Some(slice) = self.slice.take_if(|slice| slice.phase == phase) else { return Ok(None) };
         let counts = slice.roles.values().flat_map(|ops| ops.values());
-        // Of slices in which nothing ended there are no histograms.
+        // A slice in which no operation ended has no histograms.
         let histograms = if counts.map(|counts| counts.count).sum::<u64>() > 0 {
             self.next_histograms()?
         } else {
@@ -91,12 +92,12 @@ impl RankFiles {
         Ok(Some(RankSlice { slice, histograms }))
     }
 
-    /// What happened inside the engine since the last time.
+    /// Reads the events inside the engine since the last call.
     pub fn events(&mut self) -> io::Result<Vec<EngineEvent>> {
         std::iter::from_fn(|| self.events.parse_next().transpose()).collect()
     }
 
-    /// The histograms of the next slice that has any.
+    /// Reads the histograms of the next slice that has any.
     fn next_histograms(&mut self) -> io::Result<Vec<(String, String)>> {
         let (mut start, mut histograms) = (None, Vec::new());
         loop {
@@ -151,7 +152,7 @@ mod tests {
     use std::fs::OpenOptions;
     use std::io::Write as _;
 
-    /// As a worker writes them, a few bytes at a time: nothing is read before it is whole.
+    /// Files as a worker writes them, a few bytes at a time: no line is read before it is whole.
     #[test]
     fn half_a_line_is_not_there_yet() {
         let scratch = tempfile::tempdir().unwrap();

@@ -10,9 +10,9 @@ pub(crate) fn usage<'u>(all: impl IntoIterator<Item = &'u ProcessUsage>) -> Proc
     all.into_iter().cloned().reduce(|sum, one| sum.and(&one)).unwrap_or_default()
 }
 
-/// The engine's own numbers. Of one server all ranks read the same, a moment apart: where they
-/// differ the largest is the last that was read of a count that grows, after the last operation of
-/// all. Of engines that are in their workers they add up.
+/// Merges the engine's own numbers. Ranks with one server read the same numbers, a moment apart. Of
+/// two different ones, the larger is taken: a count that grows was read last there, after the last
+/// operation of all. Numbers of engines inside their workers add up.
 pub(crate) fn counters(all: impl IntoIterator<Item = Counters>, one_server: bool) -> Counters {
     let mut sum = Counters::new();
     for (name, value) in all.into_iter().flatten() {
@@ -27,7 +27,7 @@ pub(crate) fn counters(all: impl IntoIterator<Item = Counters>, one_server: bool
                 Value::Number(one.max(*other))
             }
             (Some(Value::Number(one)), Value::Number(other)) => Value::Number(one + other),
-            // Words, and switches: the first rank's.
+            // Texts and switches are the first rank's.
             (Some(first), _) => first.clone(),
             (None, _) => value,
         };
@@ -36,7 +36,7 @@ pub(crate) fn counters(all: impl IntoIterator<Item = Counters>, one_server: bool
     sum
 }
 
-/// Roles by name: every worker has all of them, some without a thread.
+/// Merges roles by name. Every worker has all roles, some without a thread.
 pub(crate) fn roles(all: impl IntoIterator<Item = Vec<RoleResult>>) -> Vec<RoleResult> {
     let mut sums: Vec<RoleResult> = Vec::new();
     for role in all.into_iter().flatten() {
@@ -48,32 +48,32 @@ pub(crate) fn roles(all: impl IntoIterator<Item = Vec<RoleResult>>) -> Vec<RoleR
     sums
 }
 
-/// Each reports the offered rate of all: it is not added.
-fn add_role(sum: &mut RoleResult, one: RoleResult) {
-    // A worker without a thread of the role knows of no windows.
-    sum.threads += one.threads;
-    sum.window_ns = sum.window_ns.max(one.window_ns);
-    sum.windows.extend(one.windows);
-    sum.backlog += one.backlog;
-    sum.own_ns += one.own_ns;
-    sum.usage = match (sum.usage, one.usage) {
-        (Some(sum), Some(one)) => Some(sum.and(&one)),
-        (sum, one) => sum.or(one),
+/// Adds a worker's role to a sum. Each worker reports the offered rate of all: it is not added.
+fn add_role(sum: &mut RoleResult, role: RoleResult) {
+    // A worker without a thread of the role has no windows.
+    sum.threads += role.threads;
+    sum.window_ns = sum.window_ns.max(role.window_ns);
+    sum.windows.extend(role.windows);
+    sum.backlog += role.backlog;
+    sum.own_ns += role.own_ns;
+    sum.usage = match (sum.usage, role.usage) {
+        (Some(sum), Some(usage)) => Some(sum.and(&usage)),
+        (sum, usage) => sum.or(usage),
     };
-    for (name, op) in one.ops {
+    for (name, op) in role.ops {
         sum.ops.entry(name).or_default().add(&op);
     }
 }
 
-/// Samples add up; one of them has counted, or none.
+/// Adds up samples; at most one of the workers has counted.
 pub(crate) fn verified(all: impl IntoIterator<Item = Verified>) -> Option<Verified> {
-    all.into_iter().reduce(|sum, one| Verified {
-        sampled: sum.sampled + one.sampled,
-        hits: sum.hits + one.hits,
-        wrong: sum.wrong + one.wrong,
-        counted: sum.counted.or(one.counted),
+    all.into_iter().reduce(|sum, part| Verified {
+        sampled: sum.sampled + part.sampled,
+        hits: sum.hits + part.hits,
+        wrong: sum.wrong + part.wrong,
+        counted: sum.counted.or(part.counted),
         expected: sum.expected,
-        audit: sum.audit.or(one.audit),
+        audit: sum.audit.or(part.audit),
     })
 }
 

@@ -18,8 +18,8 @@ pub struct Total {
 }
 
 impl Total {
-    /// Adds up the slices of a moment; none: there are none. In the sum there are as many times as
-    /// operations: a histogram that went to another slice would be seen.
+    /// Adds up the slices of one time; `None`: there are none. Fails if the sum does not have as
+    /// many times as operations: a histogram was then added to another slice.
     pub fn from_slices<'r>(
         slices: impl IntoIterator<Item = &'r RankSlice>,
         decoder: &mut Decoder,
@@ -45,7 +45,7 @@ impl Total {
         Ok(total)
     }
 
-    /// As one rank would send it.
+    /// Returns the sum as one rank would send it.
     pub fn into_rank_slice(self) -> io::Result<RankSlice> {
         let text = |(tag, samples): (String, Samples)| {
             Ok((tag, hlog::to_text(&samples.histogram()).map_err(invalid)?))
@@ -71,18 +71,18 @@ impl Total {
     }
 }
 
-/// The last slice of a rank may be shorter than the others'.
-fn add(sum: &mut Slice, one: &Slice) -> io::Result<()> {
-    if (&sum.phase, sum.slice, sum.start_ns) != (&one.phase, one.slice, one.start_ns) {
-        let (expected, slice) = (sum.slice, one.slice);
+/// Adds a slice to a sum. The last slice of a rank may be shorter than the others'.
+fn add(sum: &mut Slice, slice: &Slice) -> io::Result<()> {
+    if (&sum.phase, sum.slice, sum.start_ns) != (&slice.phase, slice.slice, slice.start_ns) {
+        let (expected, found) = (sum.slice, slice.slice);
         let phase = &sum.phase;
         return Err(invalid(format!(
             "a rank in `{phase}`: expected slice {expected}, found \
-            {slice}"
+            {found}"
         )));
     }
-    sum.length_ns = sum.length_ns.max(one.length_ns);
-    for (role, ops) in &one.roles {
+    sum.length_ns = sum.length_ns.max(slice.length_ns);
+    for (role, ops) in &slice.roles {
         let ops_of_role = sum.roles.entry(role.clone()).or_default();
         for (op, counts) in ops {
             let sum = ops_of_role.entry(op.clone()).or_default();

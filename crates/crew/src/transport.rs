@@ -1,8 +1,8 @@
 //! Messages between ranks, by MPI.
 //!
-//! A message goes in frames that MPI sends at once, whether anybody waits for them or not: larger
-//! ones it keeps until they are asked for, and until then their sender burns a processor, or waits
-//! for ever for one who has gone.
+//! A message is split into frames so small that MPI sends them at once, whether a receiver waits or
+//! not. MPI would keep a larger frame until it is asked for. Until then its sender would burn a
+//! processor, or wait for ever for a rank that has gone.
 
 use kvdyno_crew::{ClockOffset, Gatherer, Order, Ping, Report, Slices};
 use mpi::Threading;
@@ -40,12 +40,13 @@ pub(crate) struct Transport {
     pub(crate) ranks: u32,
     /// Frames of messages that are not whole, by sender and tag.
     begun: RefCell<HashMap<(u32, i32), Vec<u8>>>,
-    /// Last: MPI ends with it.
+    /// Dropped last: MPI ends with it.
     _universe: Universe,
 }
 
 impl Transport {
-    /// Joins the others. From here on this process dies with the launcher's of its machine.
+    /// Joins the other ranks. From here on this process dies with the launcher's process on its
+    /// machine.
     pub(crate) fn start() -> io::Result<Self> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let started = mpi::initialize_with_threading(Threading::Funneled);
@@ -56,19 +57,20 @@ impl Transport {
         Ok(Self { world, rank, ranks, begun: RefCell::default(), _universe: universe })
     }
 
-    /// Ends all ranks: in order MPI ends with all of them, and waits for those who do not know.
+    /// Ends all ranks at once. An orderly end of MPI would wait for ranks that do not know of the
+    /// end.
     pub(crate) fn abort(&self) -> ! {
         self.world.abort(1)
     }
 
-    /// Of the first rank: gives the others an order.
+    /// Gives an order to the other ranks; for the first rank.
     pub(crate) fn order(&self, order: &Order) -> io::Result<()> {
         let bytes = serde_json::to_vec(order)?;
         (1..self.ranks).for_each(|rank| self.send(rank, ORDERS, &bytes));
         Ok(())
     }
 
-    /// The order that has come, if one has.
+    /// Returns the next order, if one has arrived.
     pub(crate) fn receive_order(&self) -> io::Result<Option<Order>> {
         Ok(self.receive_json(ORDERS)?.map(|(_, order)| order))
     }
@@ -79,7 +81,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Of the first rank: the report of another that has come, if one has.
+    /// Returns the next report of another rank, if one has arrived; for the first rank.
     pub(crate) fn receive_report(&self) -> io::Result<Option<(u32, Report)>> {
         self.receive_json(REPORTS)
     }
@@ -101,7 +103,7 @@ impl Transport {
         Ok(())
     }
 
-    /// The answer of a rank below that has come, if one has.
+    /// Returns the next answer of a rank below, if one has arrived.
     pub(crate) fn receive_answer(&self) -> io::Result<Option<(u32, Slices)>> {
         self.receive_json(ANSWERS)
     }
@@ -111,7 +113,8 @@ impl Transport {
         self.world.barrier();
     }
 
-    /// Of the first rank: how far another's clock is ahead, while that answers pings.
+    /// Measures how far another rank's clock is ahead, while that rank answers pings; for the first
+    /// rank.
     pub(crate) fn measure_clock_offset(&self, rank: u32, count: u32) -> io::Result<ClockOffset> {
         self.send(rank, ORDERS, &serde_json::to_vec(&Order::Pings { count })?);
         let other = self.world.process_at_rank(rank as i32);
@@ -124,7 +127,7 @@ impl Transport {
         ClockOffset::from_pings(pings).ok_or_else(|| io::Error::other("no pings"))
     }
 
-    /// Answers so many pings.
+    /// Answers `count` pings.
     pub(crate) fn answer_pings(&self, count: u32) {
         let first = self.world.process_at_rank(FIRST as i32);
         for _ in 0..count {
@@ -147,7 +150,7 @@ impl Transport {
         }
     }
 
-    /// The next message that is whole, of whomever.
+    /// Returns the next complete message with this tag, from any rank.
     fn message(&self, tag: i32) -> Option<(u32, Vec<u8>)> {
         while let Some(status) = self.world.any_process().immediate_probe_with_tag(tag) {
             let from = status.source_rank();
@@ -180,7 +183,7 @@ impl Drop for Transport {
     }
 }
 
-/// By the system's clock.
+/// The system's time, in nanoseconds since 1970.
 pub(crate) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)

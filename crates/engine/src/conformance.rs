@@ -52,8 +52,8 @@ pub fn run<E: Engine>(scratch: &Path) -> Report {
     check_all(&Field::new(description, erased::open::<E>, make_location), true, CHECKS, |_| ())
 }
 
-/// The same, and checks of the graph that the engine keeps: those whose names have `words` in them.
-/// `begin` gets the name of each before it is run: an engine that crashes leaves no report.
+/// Runs the checks of [`run`] and those of the engine's graph whose names contain `words`.
+/// `begin` gets the name of each check before it is run: an engine that crashes leaves no report.
 pub fn run_with_graph<G: GraphEngine>(
     scratch: &Path,
     words: &str,
@@ -71,10 +71,10 @@ fn locations_below(scratch: &Path, description: &Description) -> field::MakeLoca
     let kinds = &description.capabilities.places;
     let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
     let root = scratch.join("kvdyno-conformance");
-    let mut made = 0;
+    let mut number = 0;
     Box::new(move |name| {
-        made += 1;
-        let path = root.join(format!("{made:04}-{}", name.replace(' ', "-")));
+        number += 1;
+        let path = root.join(format!("{number:04}-{}", name.replace(' ', "-")));
         if device { device_file(&root, path) } else { fresh_directory(path) }
     })
 }
@@ -166,8 +166,8 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// `create_dir` rather than `create_dir_all` for the last step: an existing directory is not an
-/// empty database.
+/// Makes a directory. `create_dir` rather than `create_dir_all` makes the last part of the path: an
+/// existing directory is not an empty database.
 fn fresh_directory(path: PathBuf) -> Result<Location> {
     std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
     std::fs::create_dir(&path)?;
@@ -182,7 +182,7 @@ fn device_file(root: &Path, path: PathBuf) -> Result<Location> {
     Ok(Location::Device(path))
 }
 
-/// Leftovers are no reason to fail an engine, so errors are ignored.
+/// Removes a location. Leftovers are no reason to fail an engine, so errors are ignored.
 fn remove_location(location: &Location) {
     match location {
         Location::Directory(path) => drop(std::fs::remove_dir_all(path)),

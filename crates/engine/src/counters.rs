@@ -55,11 +55,11 @@ pub type Counters = BTreeMap<String, Value>;
 /// Something that happened inside the engine while it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineEvent {
-    /// When, by the system's clock.
+    /// The time by the system's clock, in nanoseconds of Unix time.
     pub at_unix_ns: u64,
-    /// What kind of work.
+    /// The kind of work.
     pub kind: EventKind,
-    /// Whether it began, ended, or has no length.
+    /// Whether the work began, ended, or has no length.
     pub edge: Edge,
     /// The engine's own words or fields.
     pub detail: Counters,
@@ -73,7 +73,7 @@ impl EventLog {
     /// Limit of undrained events; later ones are dropped.
     const UNTOLD_MAX: usize = 1 << 16;
 
-    /// Notes an event of this moment.
+    /// Records an event with the current time.
     pub fn record(&self, kind: EventKind, edge: Edge, detail: Counters) {
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() < Self::UNTOLD_MAX {
@@ -83,7 +83,7 @@ impl EventLog {
         }
     }
 
-    /// Those since the last call.
+    /// Returns the events since the last call.
     pub fn drain(&self) -> Vec<EngineEvent> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -105,14 +105,14 @@ pub enum EventKind {
     Other,
 }
 
-/// Where on the time line an event stands.
+/// The part of a stretch of work that an event marks on the time line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edge {
-    /// It began.
+    /// The work began.
     Begin,
-    /// It ended.
+    /// The work ended.
     End,
-    /// It has no length.
+    /// The event has no length.
     Point,
 }

@@ -1,4 +1,5 @@
-//! What an engine says of itself, as data: a plan is checked against it before a process starts.
+//! An engine's description of itself, as data. A plan is checked against it before a process
+//! starts.
 
 use crate::durability::{Durability, PowerLoss, PowerLossUnder, Promise};
 use crate::graph::Isolation;
@@ -17,7 +18,7 @@ pub struct Description {
     pub title: String,
     /// The version as the linked library states it.
     pub version: String,
-    /// What else decides its speed: crates, compiler, flags, assertions.
+    /// Other facts that decide its speed: crates, compiler, flags, assertions.
     pub build: BTreeMap<String, String>,
     /// What it can do.
     pub capabilities: Capabilities,
@@ -31,8 +32,8 @@ pub struct Description {
 const TRANSACTIONS: &str = "transactions";
 
 impl Description {
-    /// The transactions that the engine has under `options`: the word of its option `transactions`,
-    /// where it has one, says which; else its capabilities do.
+    /// Returns the kind of transactions under `options`: the one that the option `transactions`
+    /// names, or the one of the capabilities where the engine has no such option.
     pub fn transactions(&self, options: &Options) -> Transactions {
         match options.text(TRANSACTIONS) {
             Ok("serial") => Transactions::Serial,
@@ -43,13 +44,14 @@ impl Description {
         }
     }
 
-    /// Whether transactions of its own keep a link of a graph and its count together.
+    /// Whether the engine's own transactions keep a link of a graph and its count consistent.
     pub fn has_atomic_link_counts(&self, options: &Options) -> bool {
         self.capabilities.graph.contains(&Isolation::Transaction)
             || self.transactions(options) != Transactions::None
     }
 
-    /// What a power loss does to completed writes under `options`; none: it lacks their class.
+    /// Returns what a power loss does to completed writes under `options`; none: the engine lacks
+    /// their durability class.
     pub fn power_loss(&self, options: &Options) -> Option<PowerLoss> {
         let promise = self.capabilities.durability.get(&options.durability)?;
         let mut exceptions = promise.exceptions.iter();
@@ -58,7 +60,7 @@ impl Description {
         Some(exceptions.find(applies).map_or(promise.power_loss, |under| under.power_loss))
     }
 
-    /// The words of that option; none: it has no such option.
+    /// Returns the words of the option `transactions`; none: the engine has no such option.
     pub fn transaction_words(&self) -> Option<&[String]> {
         let option = self.options.iter().find(|option| option.name == TRANSACTIONS)?;
         match &option.kind {
@@ -68,8 +70,8 @@ impl Description {
     }
 }
 
-/// What an engine can do. A plan that asks for more is refused, and the cell stays empty: an
-/// ability that is missing is never a zero.
+/// What an engine can do. A plan that asks for more is refused, and its cell in a table stays
+/// empty: a missing ability is never reported as zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
 pub struct Capabilities {
@@ -85,45 +87,47 @@ pub struct Capabilities {
     pub scan_reverse: bool,
     /// Has a `multiget` of its own, not a loop of gets.
     pub native_multiget: bool,
-    /// What a batch of writes is.
+    /// How the engine applies a batch of writes.
     pub batch: BatchKind,
     /// `read_modify_write` is one transaction.
     pub atomic_read_modify_write: bool,
-    /// What its transactions are. Those of an engine with an option `transactions` are as the
-    /// option says (`off`, `serial`, `optimistic`, `pessimistic`), and this is the best of them.
+    /// The kind of its transactions. If the engine has an option `transactions` (`off`, `serial`,
+    /// `optimistic`, `pessimistic`), that option decides, and this is the best kind of them.
     #[serde(default)]
     pub transactions: Transactions,
-    /// How a link of a graph and its count are kept together, where the engine has ways of its own
-    /// for that. Empty: its transactions do, or its batches.
+    /// The engine's own ways to keep a link of a graph and its count consistent. Empty: its
+    /// transactions or its batches do that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graph: Vec<Isolation>,
     /// How many threads can write at the same moment; others wait. Null: any number.
     pub concurrent_writers: Option<u32>,
-    /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
+    /// Stores nothing: its figures are the load generator's own cost. Its reads find every key.
     pub stores_nothing: bool,
-    /// A server keeps its data ([`crate::server::Served`]): CPU, memory and I/O are of its
-    /// processes.
+    /// A server keeps its data ([`crate::server::Served`]): CPU, memory and I/O are those of the
+    /// server's processes.
     pub external_processes: bool,
-    /// By operation, the name of that one of its [`counters`](crate::Engine::counters) which goes
-    /// up by one with each, and with each write of a batch: `kvdyno check` holds it against the
-    /// load generator's count.
+    /// For each operation, the name of the [counter](crate::Engine::counters) that grows by one
+    /// with every such operation, and with every write of a batch. `kvdyno check` compares it with
+    /// the load generator's count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counted: BTreeMap<String, String>,
     /// Takes only keys that stand for the numbers below [`crate::DataShape::records_max`],
     /// big-endian with zeros in front, and refuses others: a bare drive, an array.
     #[serde(default)]
     pub numbered_keys_only: bool,
-    /// One session keeps several operations in flight: it has `submit_get` and its kin.
+    /// One session keeps several operations in flight: it has `submit_get` and the methods that go
+    /// with it.
     #[serde(default)]
     pub pipelined: bool,
-    /// Its sessions wait for a server by [`Wire`](crate::server::Wire) alone, on one connection
-    /// each, so that several can share a thread ([`crate::server::shared_threads`]).
+    /// Its sessions wait for a server only by [`Wire`](crate::server::Wire), each on one
+    /// connection, so that several can share a thread ([`crate::server::shared_threads`]).
     #[serde(default)]
     pub shares_threads: bool,
-    /// It has no keys and no index of its own: figures of it are the drive's.
+    /// Has no keys and no index of its own: its figures are the drive's.
     #[serde(default)]
     pub bare_drive: bool,
-    /// Any piece of its bytes can be asked for: it has `read_at` and its kin.
+    /// Any range of its bytes can be read and written: it has `read_at` and the methods that go
+    /// with it.
     #[serde(default)]
     pub addressed: bool,
     /// A record can be written with a time to live: it has
@@ -137,16 +141,16 @@ pub struct Capabilities {
     /// Its code is a shared library that is chosen when its worker starts: see [`crate::library`].
     #[serde(default)]
     pub library: bool,
-    /// Longest key, where there is a limit.
+    /// Longest key, in bytes. Null: no limit.
     pub key_bytes_max: Option<u64>,
-    /// Longest value, where there is a limit.
+    /// Longest value, in bytes. Null: no limit.
     pub value_bytes_max: Option<u64>,
 }
 
 impl Capabilities {
-    /// Of an engine that keeps its data in a directory, and has what both traits require and no
-    /// more: an adapter adds the rest, and leaves what it does not name to `..`. So an ability that
-    /// is added here breaks no adapter:
+    /// The capabilities of an engine that keeps its data in a directory and has only what both
+    /// traits require. An adapter names its other abilities and leaves the rest to `..`, so that a
+    /// new ability breaks no adapter:
     ///
     /// ```
     /// # use kvdyno_engine::{Capabilities, Durability, PowerLoss};
@@ -165,7 +169,7 @@ impl Capabilities {
             exceptions: Vec::new(),
         };
         Self {
-            durability: durability.map(|(class, lost, text)| (class, promise(lost, text))).into(),
+            durability: durability.map(|(class, loss, text)| (class, promise(loss, text))).into(),
             places: vec![PlaceKind::Directory],
             delete: false,
             scan_forward: false,
@@ -192,7 +196,8 @@ impl Capabilities {
         }
     }
 
-    /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
+    /// The capabilities of a bare drive: numbered blocks in a file or on a device, several in
+    /// flight.
     pub fn bare_drive<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
         Self {
             places: vec![PlaceKind::Directory, PlaceKind::Device],
@@ -205,7 +210,8 @@ impl Capabilities {
         }
     }
 
-    /// Under `option = value`, a power loss has another consequence for writes of this class.
+    /// Adds an exception: under `option = value`, a power loss does `power_loss` to writes of
+    /// `class`.
     #[must_use]
     pub fn except(
         mut self,
@@ -222,7 +228,7 @@ impl Capabilities {
         self
     }
 
-    /// Each record of a batch commits by itself.
+    /// Whether each record of a batch commits by itself.
     pub fn commits_singly(&self, durability: Durability) -> bool {
         self.batch == BatchKind::Loop && durability == Durability::Commit
     }
@@ -231,20 +237,20 @@ impl Capabilities {
 /// The times to live that an engine can keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeToLive {
-    /// It counts in units of this many nanoseconds.
+    /// The unit in which the engine counts them, in nanoseconds.
     pub unit_ns: u64,
-    /// The longest one. Null: there is no limit.
+    /// The longest time to live, in nanoseconds. Null: there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_ns: Option<u64>,
 }
 
 impl TimeToLive {
-    /// In seconds.
+    /// The unit of an engine that counts seconds.
     pub const SECOND: u64 = 1_000_000_000;
-    /// In milliseconds.
+    /// The unit of an engine that counts milliseconds.
     pub const MILLISECOND: u64 = 1_000_000;
 
-    /// Whole units, rounded up: a record does not end before its time because of its unit.
+    /// Returns `ttl` in whole units, rounded up, so that no record ends before its time.
     #[inline]
     pub fn units(self, ttl: Duration) -> u64 {
         ttl.as_nanos().div_ceil(u128::from(self.unit_ns.max(1))) as u64
@@ -263,7 +269,7 @@ pub enum PlaceKind {
     Server,
 }
 
-/// What a batch of writes is to the engine.
+/// How an engine applies a batch of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchKind {
@@ -275,7 +281,8 @@ pub enum BatchKind {
     Loop,
 }
 
-/// Rough factors that `kvdyno plan` counts space and writes with; measured once, on the safe side.
+/// Rough factors by which `kvdyno plan` estimates space and writes: measured once, on the safe
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Planning {
     /// Most bytes on the volume per byte of user data, background work included.

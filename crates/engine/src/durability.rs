@@ -19,7 +19,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// As written in a suite.
+    /// The class's word in a suite.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -52,8 +52,8 @@ pub struct PowerLossUnder {
     pub power_loss: PowerLoss,
 }
 
-/// What a power loss does to completed writes: by the engine's documentation. `kvdyno torture`
-/// tries it.
+/// What a power loss does to completed writes, by the engine's documentation. `kvdyno torture`
+/// tests it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -70,7 +70,7 @@ pub enum PowerLoss {
 }
 
 impl PowerLoss {
-    /// As the end of a sentence: "in a power loss it ...".
+    /// The words that complete the sentence "in a power loss it ...".
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Keeps => "keeps all",

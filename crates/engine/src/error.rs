@@ -1,4 +1,4 @@
-//! What can go wrong inside an engine, sorted by what the load generator does about it.
+//! The errors of an engine, sorted by what the load generator does about them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,19 +14,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorClass {
     /// The engine has no such operation.
     Unsupported,
-    /// An option or size the engine refuses.
+    /// An option or a size that the engine refuses.
     Invalid,
     /// No space left on the volume, or in the engine's map.
     Full,
     /// Not enough memory: the case does not fit its RAM limit.
     Memory,
-    /// The engine says that its data is damaged, or a check of ours says so.
+    /// The engine or a check of kvdyno says that the data is damaged.
     Corrupt,
-    /// Lost against a concurrent write; the operation may be repeated.
+    /// The operation lost against a concurrent write and may be repeated.
     Conflict,
     /// A timeout, or a server that is gone.
     Unavailable,
-    /// The operating system's answer to a read or write.
+    /// An error of the operating system in a read or write.
     Io,
     /// Anything else.
     Other,
@@ -34,7 +34,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// The class of a message that has the kernel's words for a volume that is read-only, fails or
-    /// is full; none: it has none of them.
+    /// is full; none: the message has none of these words.
     pub fn from_volume_words(message: &str) -> Option<Self> {
         let says = |words: &&str| message.contains(*words);
         if ["Read-only file system", "Input/output error"].iter().any(says) {
@@ -49,7 +49,7 @@ impl ErrorClass {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What kind of failure, for counting and for what to do next.
+    /// The kind of failure, by which errors are counted and the next step is decided.
     pub class: ErrorClass,
     /// The engine's own words, with what was being done.
     pub message: String,
@@ -61,7 +61,7 @@ impl Error {
         Self { class, message: message.into() }
     }
 
-    /// What was asked for cannot be: an option, a size, a place.
+    /// The error that a request cannot be met: an option, a size or a place is invalid.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorClass::Invalid, message)
     }
@@ -71,7 +71,7 @@ impl Error {
         Self::new(ErrorClass::Unsupported, format!("this engine has no {operation}"))
     }
 
-    /// The same error with what was being done put in front.
+    /// The same error, with what was being done in front of its message.
     #[must_use]
     pub fn context(mut self, doing: &str) -> Self {
         self.message = format!("{doing}: {}", self.message);
@@ -79,7 +79,8 @@ impl Error {
     }
 }
 
-/// Names for a message, in backquotes: the first twenty, and how many more there are; or `none`.
+/// Lists names for a message, in backquotes: the first twenty, and how many more there are; or
+/// `none`.
 pub fn list_names<N: AsRef<str>>(names: &[N]) -> String {
     const MOST: usize = 20;
     if names.is_empty() {

@@ -1,24 +1,24 @@
-//! What a storage engine implements to be measured by kvdyno.
+//! The interface that a storage engine implements so that kvdyno can measure it.
 //!
 //! It is: two traits ([`Engine`], [`Session`]), the description an engine gives of itself as data
 //! ([`Description`]), and a conformance kit (feature `conformance`) that an engine must pass
 //! before a figure of it is believed.
 //!
 //! It is not: a client library or an abstraction to build programs on. It knows nothing of clocks,
-//! threads, workloads or files; those are the load generator's.
+//! threads, workloads or files; those belong to the load generator.
 //!
 //! # Why values are pushed
 //!
 //! [`Session::get`] hands the value to a closure instead of returning it. An engine that maps its
 //! file (LMDB) can show the page itself, one that pins a cache block (`RocksDB`) shows the block
-//! and unpins it afterwards, and a server client shows its receive buffer: no engine is made to
-//! copy, none has to express the life of its buffers in a type. Measured, the closure costs nothing
-//! (it is inlined): see `docs/decisions/0002-push-style-get.md`.
+//! and unpins it afterwards, and a server client shows its receive buffer. No engine has to copy,
+//! and none has to express the lifetime of its buffers in a type. Measurements show that the
+//! closure costs nothing, as it is inlined: see `docs/decisions/0002-push-style-get.md`.
 //!
 //! # Adding an engine
 //!
-//! `kvdyno new-engine NAME` writes a crate that passes the conformance kit; put your engine in the
-//! place of its map: six methods of [`Engine`] and two of [`Session`] are required.
+//! `kvdyno new-engine NAME` writes a crate that passes the conformance kit. Replace the crate's map
+//! by your engine: six methods of [`Engine`] and two of [`Session`] are required.
 //! `docs/add-an-engine.md` walks through it.
 
 mod counters;

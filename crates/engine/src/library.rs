@@ -1,13 +1,13 @@
-//! Engines that are a shared library of somebody else's: where libraries are kept, and which are
+//! Engines whose code is a shared library of other authors: where libraries are kept, and which are
 //! installed.
 //!
-//! Program and worker share it. It loads nothing and fetches nothing: a worker loads the library
-//! it is told, `kvdyno engines get` fetches one.
+//! The program and the workers share this module. It loads nothing and fetches nothing: a worker
+//! loads the library it is told to, and `kvdyno engines get` fetches one.
 //!
 //! A directory of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which
-//! says where the file comes from. Of an engine that is a server the directory holds its packages,
-//! unpacked, and [`ABOUT`] names its program, which stands for the library everywhere. The name of
-//! the version's directory is what a suite writes. It may have a word behind the number,
+//! says where the file comes from. If the engine is a server, the directory holds its packages,
+//! unpacked, and [`ABOUT`] names its program, which stands for the library everywhere. A suite
+//! writes the name of the version's directory. The name may have a word behind the number,
 //! `11.8.1-native`, so that two builds of a version stand side by side.
 
 #[cfg(feature = "dynamic")]
@@ -20,7 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directories of libraries, separated as in `PATH`; looked through first.
+/// The environment variable with directories of libraries, separated as in `PATH`. They are
+/// searched first.
 pub const PATH_VARIABLE: &str = "KVDYNO_LIBRARY_PATH";
 
 /// The file beside a library that says where it comes from.
@@ -42,7 +43,7 @@ pub enum Build {
 }
 
 impl Build {
-    /// As records and tables have it.
+    /// The word in records and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Official => "official",
@@ -53,7 +54,7 @@ impl Build {
     }
 }
 
-/// What [`ABOUT`] says.
+/// The contents of [`ABOUT`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The engine's name, as in `kvdyno-<name>`.
@@ -77,7 +78,7 @@ pub struct About {
     pub plugin: String,
 }
 
-/// A library that is there.
+/// An installed library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// The version as a suite writes it: the name of its directory.
@@ -92,31 +93,32 @@ pub struct Installed {
     pub source: String,
 }
 
-/// The installed libraries of `engine`, newest version first; of one version in several directories
-/// the one in the first directory.
+/// Lists the installed libraries of `engine`, newest version first. If several directories hold the
+/// same version, the first directory counts.
 pub fn list_installed(engine: &str) -> Vec<Installed> {
     list_installed_in(&dirs(), engine)
 }
 
-/// The engines of which libraries are installed, by name.
+/// Returns the names of the engines with installed libraries.
 pub fn installed_engines() -> BTreeSet<String> {
     let engines = dirs().into_iter().filter_map(|dir| dir.read_dir().ok()).flatten();
-    let named = engines.flatten().filter(|entry| entry.path().is_dir());
-    named.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    let subdirs = engines.flatten().filter(|entry| entry.path().is_dir());
+    subdirs.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// The library of `engine` in `version`, where it is installed.
+/// Returns the library of `engine` in `version`; none: it is not installed.
 pub fn find(engine: &str, version: &str) -> Option<Installed> {
     list_installed(engine).into_iter().find(|library| library.version == version)
 }
 
-/// What is known of the library at `path`: of one outside the directories of libraries, nothing.
+/// Returns what is known of the library at `path`: nothing if it lies outside the directories of
+/// libraries.
 pub fn load_about(path: &Path) -> About {
     find_about(&dirs(), path)
 }
 
-/// The file that a worker of `engine` is to load: the one at `path`, or the newest installed.
-/// Where there is none, `remedy` says what to do.
+/// Returns the file that a worker of `engine` is to load: the one at `path`, or the newest
+/// installed. `remedy` says in the error what to do where there is none.
 pub fn choose_file(
     engine: &str,
     title: &str,
@@ -140,7 +142,8 @@ pub fn choose_file(
         .map_err(|error| Error::invalid(format!("library {}: {error}; {remedy}", path.display())))
 }
 
-/// The whole path of a file. A link stays one: some programs are what they are called by.
+/// Returns the whole path of a file. A file that is a symbolic link is not resolved: some programs
+/// behave by the name they are called by.
 pub fn full_path(path: &Path) -> io::Result<PathBuf> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let dir = dir.unwrap_or(Path::new(".")).canonicalize()?;
@@ -148,8 +151,8 @@ pub fn full_path(path: &Path) -> io::Result<PathBuf> {
     whole.metadata().map(|_| whole)
 }
 
-/// Refuses another library than the one that is `loaded`: two in one process would have their
-/// symbols mixed up.
+/// Refuses a library other than the one that is `loaded`: in one process the symbols of two would
+/// be mixed up.
 pub fn check_only(title: &str, loaded: &Path, required: Option<&Path>) -> Result<()> {
     match required.map(full_path) {
         Some(Ok(other)) if other != loaded => Err(Error::invalid(format!(
@@ -161,8 +164,8 @@ pub fn check_only(title: &str, loaded: &Path, required: Option<&Path>) -> Result
     }
 }
 
-/// Facts of the file at `path` for a description: where it comes from, its path under `name`, and
-/// `more`. Empty ones are left out.
+/// Collects facts of the file at `path` for a description: where it comes from, its path under
+/// `name`, and `more`. Empty facts are left out.
 pub fn build_facts<const N: usize>(
     path: &Path,
     name: &str,
@@ -179,14 +182,14 @@ pub fn build_facts<const N: usize>(
     filled.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The contents of the library at `path` and of those that were loaded with it whose names begin
-/// with `name`: what a plugin is linked with may be a file of its own.
+/// Reads the library at `path` and those files mapped into this process whose names begin with
+/// `name`: the engine that a plugin is linked with may be a file of its own.
 pub fn read_mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let files = maps.lines().filter_map(|line| Some(PathBuf::from(&line[line.find('/')?..])));
-    let named =
+    let has_name =
         |file: &Path| file.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name));
-    let mut files: Vec<PathBuf> = files.filter(|file| named(file)).collect();
+    let mut files: Vec<PathBuf> = files.filter(|file| has_name(file)).collect();
     files.push(path.to_owned());
     files.sort();
     files.dedup();
@@ -195,14 +198,14 @@ pub fn read_mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
 
 /// The directory that new libraries go to.
 pub fn store() -> PathBuf {
-    // The specification of the variable: what is empty or relative does not count.
+    // By the specification of the variable, an empty or relative path does not count.
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || std::env::home_dir().unwrap_or_default().join(".cache");
     cache.unwrap_or_else(home).join("kvdyno").join("libraries")
 }
 
-/// Where libraries are looked for, in order: `KVDYNO_LIBRARY_PATH`, next to the running program,
-/// the store.
+/// Returns the directories that are searched for libraries, in order: those of
+/// `KVDYNO_LIBRARY_PATH`, the one next to the running program, and the store.
 fn dirs() -> Vec<PathBuf> {
     let listed = std::env::var_os(PATH_VARIABLE).unwrap_or_default();
     let next_to_us = std::env::current_exe()
@@ -210,7 +213,7 @@ fn dirs() -> Vec<PathBuf> {
         .ok()
         .and_then(|path| Some(path.parent()?.join("libraries")));
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&listed).collect();
-    // An empty entry would mean the current directory: never for code that we run.
+    // An empty entry would mean the current directory, from which no code must be run.
     dirs.retain(|dir| !dir.as_os_str().is_empty());
     dirs.extend(next_to_us);
     dirs.push(store());
@@ -245,7 +248,7 @@ fn read_installed(dir: &Path, version: String) -> Option<Installed> {
     Some(Installed { version, path, build, sha256, source })
 }
 
-/// `librocksdb.so`, `librocksdb.so.11.8`.
+/// Whether `path` is a shared library: `librocksdb.so`, `librocksdb.so.11.8`.
 fn is_library(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     (name.ends_with(".so") || name.contains(".so.")) && path.is_file()
@@ -254,41 +257,42 @@ fn is_library(path: &Path) -> bool {
 fn find_about(dirs: &[PathBuf], path: &Path) -> About {
     let Ok(path) = path.canonicalize() else { return About::default() };
     let managed = dirs.iter().filter_map(|dir| dir.canonicalize().ok());
-    let ours = managed.into_iter().any(|dir| path.starts_with(dir));
-    path.parent().and_then(tree).filter(|_| ours).map(read_about).unwrap_or_default()
+    let inside = managed.into_iter().any(|dir| path.starts_with(dir));
+    path.parent().and_then(tree).filter(|_| inside).map(read_about).unwrap_or_default()
 }
 
-/// The directory that says what is in it, of this one and those above it.
+/// Returns the nearest directory with a file [`ABOUT`]: `dir` or one above it.
 fn tree(dir: &Path) -> Option<&Path> {
     dir.ancestors().find(|dir| dir.join(ABOUT).is_file())
 }
 
-/// What stands for the system's root with a server's program: the directory its packages are in.
+/// Returns the directory with the unpacked packages of a server's program. It stands for the
+/// system's root; `/`: the program is the system's.
 pub fn root(program: &Path) -> &Path {
     program.parent().and_then(tree).unwrap_or(Path::new("/"))
 }
 
-/// The directories with shared libraries that were unpacked with a server's program; none: it uses
-/// the system's.
+/// Returns the directories with shared libraries that were unpacked with a server's program; empty:
+/// the program uses the system's libraries.
 pub fn bundled_library_dirs(program: &Path) -> Vec<String> {
     let Some(tree) = program.parent().and_then(tree) else { return Vec::new() };
     let library_dirs = ["usr/lib", "lib"].map(|dir| tree.join(dir));
     let by_processor = library_dirs.iter().flat_map(|dir| dir.read_dir()).flatten().flatten();
     let by_processor = by_processor.map(|entry| entry.path());
-    let named = by_processor.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
+    let nested = by_processor.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
     let all: Vec<PathBuf> =
-        named.chain(library_dirs.clone()).filter(|path| path.is_dir()).collect();
+        nested.chain(library_dirs.clone()).filter(|path| path.is_dir()).collect();
     all.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// A directory that says nothing, or nothing that can be read, holds a library of the user's.
+/// Reads [`ABOUT`] in `dir`. If it is missing or unreadable, the library is the user's.
 fn read_about(dir: &Path) -> About {
     let text = std::fs::read(dir.join(ABOUT)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// By number, `9.10.0` after `9.9.1`; the plain one is newer than one with a word behind it, so
-/// that what runs by default does not depend on who has built what.
+/// Compares versions by number, `9.10.0` after `9.9.1`. A plain version is newer than the same one
+/// with a word behind it, so that the default does not depend on local builds.
 fn compare_versions(one: &str, other: &str) -> Ordering {
     let parts = |version: &str| {
         let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());

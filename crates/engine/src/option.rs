@@ -1,4 +1,4 @@
-//! One option of an engine, with its default and what the presets make of it.
+//! One option of an engine, with its default and its values under the presets.
 
 use crate::{Error, Result, Value};
 use schemars::JsonSchema;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct OptionSpec {
     /// The name in a suite: the engine's own, in `snake_case`.
     pub name: String,
-    /// What values it takes.
+    /// The values it takes.
     pub kind: OptionKind,
     /// The value where the suite sets none.
     pub default: Value,
     /// One sentence: what it does, in the engine's terms.
     pub help: String,
-    /// What presets give it in place of the default.
+    /// The values that presets give it in place of the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presets: Vec<Setting>,
 }
@@ -36,7 +36,7 @@ impl Preset {
     /// Every preset.
     pub const ALL: [Self; 2] = [Self::Defaults, Self::Tuned];
 
-    /// As written in a suite.
+    /// The preset's word in a suite.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Defaults => "defaults",
@@ -45,63 +45,63 @@ impl Preset {
     }
 }
 
-/// What a preset gives one option, and why.
+/// The value that a preset gives one option, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Which preset.
+    /// The preset.
     pub preset: Preset,
-    /// As a suite would have it: bytes may be a share of the RAM limit, `"50%"`.
+    /// The value as in a suite: bytes may be a share of the RAM limit, `"50%"`.
     pub value: Value,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
     /// The source: a page of the engine's authors, or a file of its code.
     pub source: String,
 }
 
 impl OptionSpec {
-    /// An option by its four parts.
+    /// An option of these four parts, without values of presets.
     pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
         Self { name: name.to_owned(), kind, default, help: help.to_owned(), presets: Vec::new() }
     }
 
-    /// One that is on or off.
+    /// An option that is on or off.
     pub fn flag(name: &str, default: bool, help: &str) -> Self {
         Self::new(name, OptionKind::Boolean, Value::Boolean(default), help)
     }
 
-    /// A number of bytes.
+    /// An option whose value is a number of bytes.
     pub fn bytes(name: &str, default: u64, help: &str) -> Self {
         Self::new(name, OptionKind::Bytes, default.into(), help)
     }
 
-    /// A whole number from 0 to `max`.
+    /// An option whose value is a whole number from 0 to `max`.
     pub fn count(name: &str, max: u64, default: u64, help: &str) -> Self {
         Self::new(name, OptionKind::Integer { min: 0, max }, default.into(), help)
     }
 
-    /// One of some words; the first is the default.
+    /// An option whose value is one of `words`; the first is the default.
     pub fn choice(name: &str, words: &[&str], help: &str) -> Self {
         let choices: Vec<String> = words.iter().map(ToString::to_string).collect();
         let default = Value::Text(choices.first().cloned().unwrap_or_default());
         Self::new(name, OptionKind::Choice { of: choices }, default, help)
     }
 
-    /// Any text.
+    /// An option whose value is any text.
     pub fn text(name: &str, default: &str, help: &str) -> Self {
         Self::new(name, OptionKind::Text, Value::Text(default.to_owned()), help)
     }
 }
 
 impl OptionSpec {
-    /// The engine's own default, where it differs from the default here.
+    /// Sets the engine's own default, where it differs from the default of this option.
     #[must_use]
     pub fn engine_default(self, value: impl Into<Value>, source: &str) -> Self {
         let reason = "What the engine takes for itself.";
         self.preset(Preset::Defaults, value.into(), reason, source)
     }
 
-    /// The value from the engine's own tuning guide, with the reason and the source. Bytes may be
-    /// a share of the RAM limit: `"50%"`.
+    /// Sets the value from the engine's own tuning guide, with the reason and the source. Bytes may
+    /// be a share of the RAM limit: `"50%"`.
     #[must_use]
     pub fn tuned(self, value: impl Into<Value>, reason: &str, source: &str) -> Self {
         self.preset(Preset::Tuned, value.into(), reason, source)
@@ -113,21 +113,23 @@ impl OptionSpec {
         self
     }
 
-    /// Of an option that chooses a compressor: the value that switches compression off.
+    /// Returns the value that switches compression off; none: the option chooses no compressor, or
+    /// always one.
     pub fn no_compressor(&self) -> Option<&str> {
         let OptionKind::Choice { of } = &self.kind else { return None };
         let off = of.iter().find(|word| ["none", "off"].contains(&word.as_str()))?;
         of.iter().any(|word| COMPRESSORS.contains(&word.as_str())).then_some(off)
     }
 
-    /// Whether the option has data compressed at this value.
+    /// Whether data is compressed when the option has this value.
     pub fn compresses(&self, value: &Value) -> bool {
-        let named = matches!(value, Value::Text(word) if COMPRESSORS.contains(&word.as_str()));
-        named && self.no_compressor().is_some()
+        let is_compressor =
+            matches!(value, Value::Text(word) if COMPRESSORS.contains(&word.as_str()));
+        is_compressor && self.no_compressor().is_some()
     }
 
-    /// The value of a preset with `memory` bytes at hand; none: the default. `Err`: the preset's
-    /// value is invalid for this option.
+    /// Returns the value of a preset with `memory` bytes at hand; none: the default. `Err`: the
+    /// preset's value is invalid for this option.
     pub fn preset_value(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
         let Some(setting) = self.presets.iter().find(|setting| setting.preset == preset) else {
             return Ok(None);
@@ -152,11 +154,11 @@ impl OptionSpec {
     }
 }
 
-/// What engines call compressors.
+/// The names that engines have for compressors.
 const COMPRESSORS: [&str; 9] =
     ["snappy", "zlib", "lz4", "lz4hc", "zstd", "lzo", "lzma", "bzip2", "pglz"];
 
-/// What values an option takes.
+/// The kind of values that an option takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
@@ -166,9 +168,9 @@ pub enum OptionKind {
     Bytes,
     /// A whole number.
     Integer {
-        /// The smallest.
+        /// The smallest value.
         min: u64,
-        /// The largest.
+        /// The largest value.
         max: u64,
     },
     /// One of a list of words.
@@ -176,12 +178,12 @@ pub enum OptionKind {
         /// The words.
         of: Vec<String>,
     },
-    /// Anything.
+    /// Any text.
     Text,
 }
 
 impl OptionKind {
-    /// Whether `value` is of this kind; if not, what would be.
+    /// Checks that `value` is of this kind; `Err`: the values that would be, in words.
     pub fn accept(&self, value: &Value) -> std::result::Result<(), String> {
         match (self, value) {
             (Self::Boolean, Value::Boolean(_))
@@ -197,7 +199,7 @@ impl OptionKind {
         }
     }
 
-    /// What a user may write, in words.
+    /// Describes in words what a user may write.
     pub fn format_expected(&self) -> String {
         match self {
             Self::Boolean => "true or false".to_owned(),

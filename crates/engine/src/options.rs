@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 /// An engine's options as resolved from its defaults and the suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
-    /// What "done" means for a write.
+    /// The durability class: what "done" means for a write.
     pub durability: Durability,
     /// Each option of the description by name.
     pub values: BTreeMap<String, Value>,
 }
 
 impl Options {
-    /// The described defaults.
+    /// The defaults of the description.
     pub fn defaults(description: &Description, durability: Durability) -> Self {
         let values = description
             .options
@@ -25,7 +25,8 @@ impl Options {
         Self { durability, values }
     }
 
-    /// The defaults, and in their places what the preset says, with `memory` bytes at hand.
+    /// The defaults, replaced by the preset's values where it has them, with `memory` bytes at
+    /// hand.
     pub fn from_preset(
         description: &Description,
         durability: Durability,
@@ -68,7 +69,7 @@ impl Options {
         Ok(self)
     }
 
-    /// An option of kind bytes or integer.
+    /// Returns the value of an option of kind bytes or integer.
     pub fn integer(&self, name: &str) -> Result<u64> {
         match self.values.get(name) {
             Some(Value::Integer(value)) => Ok(*value),
@@ -76,7 +77,7 @@ impl Options {
         }
     }
 
-    /// An option of kind boolean.
+    /// Returns the value of an option of kind boolean.
     pub fn boolean(&self, name: &str) -> Result<bool> {
         match self.values.get(name) {
             Some(Value::Boolean(value)) => Ok(*value),
@@ -84,7 +85,7 @@ impl Options {
         }
     }
 
-    /// An option of kind choice or text.
+    /// Returns the value of an option of kind choice or text.
     pub fn text(&self, name: &str) -> Result<&str> {
         match self.values.get(name) {
             Some(Value::Text(value)) => Ok(value),

@@ -1,4 +1,4 @@
-//! The description that a plugin gives of itself, as JSON: what it leaves out, it lacks.
+//! The description that a plugin gives of itself, as JSON. The plugin lacks what it leaves out.
 
 use crate::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Promise, Transactions,
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What `describe` of a plugin returns.
+/// The result of a plugin's `describe`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PluginDescription {
@@ -17,7 +17,7 @@ pub struct PluginDescription {
     pub title: String,
     /// The version of the engine's code.
     pub version: String,
-    /// What else decides its speed: compiler, flags.
+    /// Other facts that decide its speed: compiler, flags.
     #[serde(default)]
     pub build: BTreeMap<String, String>,
     /// Words that only a build with assertions contains. kvdyno looks for them in the plugin and in
@@ -32,7 +32,7 @@ pub struct PluginDescription {
     pub planning: Planning,
 }
 
-/// What a plugin can do: no more than its header has functions for.
+/// What a plugin can do: at most what the plugin header has functions for.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
@@ -51,10 +51,10 @@ pub struct PluginCapabilities {
     /// Has a `multiget` of its own, not a loop of gets.
     #[serde(default)]
     pub native_multiget: bool,
-    /// What a batch of writes is. Default: `loop`.
+    /// How the engine applies a batch of writes. Default: `loop`.
     pub batch: Option<BatchKind>,
-    /// What its transactions are. Those of an engine with an option `transactions` are as the
-    /// option says (`off`, `serial`, `optimistic`, `pessimistic`), and this is the best of them.
+    /// The kind of its transactions. If the engine has an option `transactions` (`off`, `serial`,
+    /// `optimistic`, `pessimistic`), that option decides, and this is the best kind of them.
     #[serde(default)]
     pub transactions: Transactions,
     /// `read_modify_write` is one transaction.
@@ -65,17 +65,16 @@ pub struct PluginCapabilities {
     /// All of its data must fit in memory: with less it fails, or forgets records.
     #[serde(default)]
     pub in_memory: bool,
-    /// Stores nothing: figures of it are the load generator's own cost. Its reads find every key.
+    /// Stores nothing: its figures are the load generator's own cost. Its reads find every key.
     #[serde(default)]
     pub stores_nothing: bool,
-    /// By operation, the name of that one of its counters which goes
-    /// up by one with each, and with each write of a batch: `kvdyno check` holds it against the
-    /// load generator's count.
+    /// For each operation, the name of the counter that grows by one with every such operation, and
+    /// with every write of a batch. `kvdyno check` compares it with the load generator's count.
     #[serde(default)]
     pub counted: BTreeMap<String, String>,
-    /// Longest key, where there is a limit.
+    /// Longest key, in bytes. Null: no limit.
     pub key_bytes_max: Option<u64>,
-    /// Longest value, where there is a limit.
+    /// Longest value, in bytes. Null: no limit.
     pub value_bytes_max: Option<u64>,
 }
 

@@ -1,9 +1,9 @@
-//! Records in key order: which of them, which way, and where a walk over all of them stands.
+//! Records in key order: ranges, directions, and the position of a walk over all records.
 
 use crate::{Result, Session};
 use std::ops::{Bound, ControlFlow};
 
-/// Which way a scan goes.
+/// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Ascending keys.
@@ -12,48 +12,48 @@ pub enum Direction {
     Reverse,
 }
 
-/// A stretch of keys and the way through it. Its low end is in it and its high end is not, but for
-/// the key that a scan in reverse begins with.
+/// A range of keys and the direction of a scan through it. The low end is included and the high end
+/// is not, except that a reverse scan includes the key with which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range<'a> {
-    /// It begins at the first key `>= from` (forward) or `<= from` (reverse); none: at the end that
-    /// lies that way.
+    /// The scan begins at the first key `>= from` (forward) or `<= from` (reverse); none: at the
+    /// lowest key (forward) or the highest (reverse).
     pub from: Option<&'a [u8]>,
-    /// It ends before the first key `>= until` (forward) or `< until` (reverse); none: with the
-    /// last.
+    /// The scan ends before the first key `>= until` (forward) or `< until` (reverse); none: after
+    /// the last key.
     pub until: Option<&'a [u8]>,
-    /// Which way.
+    /// The direction of the scan.
     pub direction: Direction,
-    /// Records at most.
+    /// The most records to show.
     pub limit: u64,
 }
 
 impl<'a> Range<'a> {
-    /// All records, in this direction.
+    /// A range of all records.
     pub fn all(direction: Direction) -> Self {
         Self { from: None, until: None, direction, limit: u64::MAX }
     }
 
-    /// From `key` on.
+    /// The same range, from `key` on.
     #[must_use]
     pub fn from(self, key: &'a [u8]) -> Self {
         Self { from: Some(key), ..self }
     }
 
-    /// Up to `key`.
+    /// The same range, up to `key`.
     #[must_use]
     pub fn until(self, key: &'a [u8]) -> Self {
         Self { until: Some(key), ..self }
     }
 
-    /// At most `limit` records.
+    /// The same range, with at most `limit` records.
     #[must_use]
     pub fn limit(self, limit: u64) -> Self {
         Self { limit, ..self }
     }
 
-    /// Its low and its high end, for engines that take both. The low one may lie above the high
-    /// one: then nothing is in it.
+    /// Returns the low and the high end of the range, for engines that take both. The low end may
+    /// lie above the high end: then the range is empty.
     #[inline]
     pub fn bounds(&self) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
         let included = |key: Option<&'a [u8]>| key.map_or(Bound::Unbounded, Bound::Included);
@@ -65,7 +65,7 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// Whether `key`, met on the way, lies past the end.
+    /// Whether `key`, which the scan has reached, lies past the end of the range.
     #[inline]
     pub fn ends_before(&self, key: &[u8]) -> bool {
         self.until.is_some_and(|until| match self.direction {
@@ -75,8 +75,8 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Shows records from one end of an iterator, `limit` at most. `show` shows one and returns its
-/// key. Returns how many were shown, and the last key unless the iterator came to its end.
+/// Shows records from one end of an iterator, `limit` at most. `show` shows one record and returns
+/// its key. Returns how many were shown, and the last key unless the iterator came to its end.
 #[inline]
 pub fn show_records<I: DoubleEndedIterator, K>(
     records: &mut I,
@@ -100,7 +100,7 @@ pub fn show_records<I: DoubleEndedIterator, K>(
     Ok((shown, last))
 }
 
-/// Where a walk over all records stands.
+/// The position of a walk over all records.
 #[derive(Clone, Debug)]
 pub struct Walk {
     direction: Direction,
@@ -109,22 +109,22 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// One that has not begun.
+    /// A walk that has not begun.
     pub fn new(direction: Direction) -> Self {
         Self { direction, last: Vec::new(), begun: false }
     }
 
-    /// Which way it goes.
+    /// The direction of the walk.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// The key it showed last; none: it has not begun.
+    /// The key that was shown last; none: the walk has not begun.
     pub fn last_key(&self) -> Option<&[u8]> {
         self.begun.then_some(&self.last)
     }
 
-    /// The keys that it has not shown.
+    /// The bounds of the keys that were not shown yet.
     pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let last = self.last_key().map_or(Bound::Unbounded, Bound::Excluded);
         match self.direction {
@@ -133,7 +133,7 @@ impl Walk {
         }
     }
 
-    /// It showed `key`.
+    /// Notes that `key` was shown.
     #[inline]
     pub fn advance_to(&mut self, key: &[u8]) {
         self.last.clear();
@@ -141,12 +141,12 @@ impl Walk {
         self.begun = true;
     }
 
-    /// It came to its end, and begins anew.
+    /// Notes that the walk came to its end: it begins anew.
     pub fn restart(&mut self) {
         self.begun = false;
     }
 
-    /// Continues with a scan from where it stands; works for every engine that scans.
+    /// Continues the walk by a scan from its position; works for every engine that scans.
     pub fn continue_by_scan<S: Session>(
         &mut self,
         session: &mut S,
@@ -157,7 +157,7 @@ impl Walk {
         let from = std::mem::take(last);
         let after = begun.then_some(from.as_slice());
         let range = Range { from: after, ..Range::all(*direction) };
-        // One more than asked for: it may begin with the key that was shown last.
+        // One more than asked for: the scan may begin with the key that was shown last.
         let range = range.limit(limit.saturating_add(u64::from(*begun)));
         let (mut shown, mut broke_off) = (0, false);
         session.scan(range, |key, value| {

@@ -1,8 +1,8 @@
-//! Engines whose data a server keeps: beside the client, which is the [`Engine`], how the server is
-//! started ([`Served`]) and where it listens ([`Address`]).
+//! Engines whose data a server keeps. The client is the [`Engine`]; [`Served`] says how the server
+//! is started, and [`Address`] where it listens.
 //!
-//! A supervisor starts it, one for each case, and is its parent to the end: it belongs to the load
-//! generator (`kvdyno_worker::main_served`).
+//! A supervisor starts one server for each case and is its parent to the end. The supervisor
+//! belongs to the load generator (`kvdyno_worker::main_served`).
 
 mod address;
 mod program;
@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The option that says by what the server is reached, of every server.
+/// The option of every server that says how it is reached.
 pub const LISTEN: &str = "listen";
 
-/// Its words; the first is the default.
+/// The words of the option [`LISTEN`]; the first is the default.
 pub const LISTENS: [&str; 2] = ["unix", "tcp"];
 
 /// The file in a server's directory with the password of its port, which only its owner may read.
@@ -32,84 +32,85 @@ pub const SECRET: &str = "kvdyno.secret";
 
 /// An engine whose data a server keeps.
 pub trait Served: Engine {
-    /// Its program.
+    /// The server's program.
     const PROGRAM: &'static ServerProgram;
 
-    /// The name of its Unix socket, in the directory it is started in.
+    /// The name of the server's Unix socket, in the directory where the server is started.
     const SOCKET: &'static str = "server.sock";
 
-    /// It does not run as root. Root then starts it in a user namespace as another user, who owns
-    /// the files too.
+    /// Whether the server refuses to run as root. Root then starts it in a user namespace as
+    /// another user, who owns the files too.
     const REFUSES_ROOT: bool = false;
 
-    /// How to attach to a server that kvdyno did not start; none: it has no databases of its own.
+    /// How to attach to a server that kvdyno did not start; none: the engine cannot attach.
     const ATTACHMENT: Option<Attachment> = None;
 
-    /// The [`counters`](Engine::counters) for the time line; they only grow.
+    /// The names of those [`counters`](Engine::counters) that are put on the time line. They only
+    /// grow.
     const STATISTICS: &'static [&'static str] = &[];
 
-    /// How to start it at a site, with the options of the case: what must be there before it is
-    /// made by [`Launch::setup`].
+    /// Returns how to start the server in `site`, with the options of the case. [`Launch::setup`]
+    /// makes whatever must exist before the server starts.
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch>;
 
-    /// Fails until the server answers.
+    /// Checks that the server answers; fails until it does.
     fn answers(address: &Address) -> Result<()>;
 }
 
-/// How the client of an engine comes to a server that somebody runs.
+/// How the client of an engine attaches to a server that kvdyno did not start.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
-    /// The server that a reference leads to (`env:NAME`), with the name of the database that is to
-    /// be ours in it.
+    /// Returns the address of the server that a reference (`env:NAME`) leads to, with the name that
+    /// kvdyno's database has or is to have in it.
     pub address: fn(reference: &str, database: &str) -> Result<Address>,
-    /// What it says of itself. It is asked, and nothing is changed.
+    /// Asks the server about itself, and changes nothing.
     pub look: fn(&Address) -> Result<Look>,
-    /// Makes our database, which must not be there: a name that is taken is refused.
+    /// Creates kvdyno's database; refuses a name that exists already.
     pub create: fn(&Address) -> Result<()>,
-    /// Takes our database away, with all that is in it.
+    /// Removes kvdyno's database, with all that is in it.
     pub remove: fn(&Address) -> Result<()>,
 }
 
-/// What a server elsewhere says of itself.
+/// What an attached server says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Its version.
     pub version: String,
-    /// How a write that it has answered is kept; none: it does not tell.
+    /// The durability class of its completed writes; none: the server does not tell.
     pub durability: Option<Durability>,
-    /// It has transactions that an engine of the same program on this machine has not.
+    /// Whether it has transactions that an engine of the same program on this machine lacks.
     pub transactions: bool,
 }
 
-/// Where a server has its data, and where it is reached.
+/// The directory, the device and the address of a server.
 #[derive(Clone, Debug)]
 pub struct ServerDirectory {
-    /// A directory of its own, and where it is started: what is in it can be named by its name
-    /// alone. Of a server on a device it is in memory, is gone with its supervisor, and has this
-    /// path for the supervisor alone.
+    /// The server's own directory, in which it is started, so that paths relative to it work. For a
+    /// server on a device the directory is in memory, vanishes with the supervisor, and has this
+    /// path only for the supervisor.
     pub dir: PathBuf,
-    /// The device that its records are on, held for it, its first MiB zeros before the first start;
-    /// none: they are in the directory.
+    /// The device with the server's records, reserved for it. Its first MiB is zeroed before the
+    /// first start. None: the records are in the directory.
     pub device: Option<PathBuf>,
-    /// Where it is to listen.
+    /// The address at which the server is to listen.
     pub address: Address,
 }
 
 /// How a server is started and stopped.
 #[derive(Debug)]
 pub struct Launch {
-    /// Run to their ends before it, in this order.
+    /// Commands that run to their ends before the server starts, in this order.
     pub setup: Vec<Command>,
-    /// The server itself, in the foreground: what forks away is nobody's child.
+    /// The server itself, in the foreground: one that forks away is not the supervisor's child.
     pub command: Command,
-    /// More servers of the same records, of the same program: they begin and end with it.
+    /// More servers of the same records and program, which start and stop with the server.
     pub replicas: Vec<Command>,
-    /// What ends it in order, all writes kept.
+    /// The signal that stops the server in order, with all writes kept.
     pub stop: StopSignal,
 }
 
 impl Launch {
-    /// One server, of a command alone.
+    /// One server, without setup and replicas.
     pub fn new(command: Command, stop: StopSignal) -> Self {
         Self { setup: Vec::new(), command, replicas: Vec::new(), stop }
     }
@@ -127,14 +128,15 @@ pub enum StopSignal {
 }
 
 impl ServerDirectory {
-    /// A command of a server's program here, with the libraries that were unpacked with it.
+    /// A command that runs `program` in this directory, with the libraries that were unpacked with
+    /// it.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = program::command(program);
         command.current_dir(&self.dir);
         command
     }
 
-    /// The port to listen at; zero where it listens at its socket alone.
+    /// The port to listen at; zero: the server listens only at its socket.
     pub fn port(&self) -> u16 {
         match &self.address {
             Address::Tcp { at, .. } => at.port(),
@@ -142,7 +144,8 @@ impl ServerDirectory {
         }
     }
 
-    /// What others on this machine must not read, in a file: a command's words are seen by all.
+    /// Writes `text` to a file that only its owner may read. A secret does not belong in a command,
+    /// whose words all users of this machine see.
     pub fn write_secret(&self, name: &str, text: &str) -> io::Result<()> {
         let path = self.dir.join(name);
         let mut file =

@@ -19,7 +19,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The directory, for engines that take nothing else.
+    /// Returns the directory, for engines that accept nothing else.
     pub fn directory(&self) -> Result<&Path> {
         match self {
             Self::Directory(path) => Ok(path),
@@ -29,7 +29,7 @@ impl Location {
         }
     }
 
-    /// A file of raw blocks: `name` in the directory, or the device itself.
+    /// Returns the path of a file of raw blocks: `name` in the directory, or the device itself.
     pub fn blocks(&self, name: &str) -> Result<PathBuf> {
         match self {
             Self::Directory(dir) => Ok(dir.join(name)),
@@ -41,7 +41,7 @@ impl Location {
     }
 }
 
-/// What data a database is going to hold, and how many threads come for it.
+/// The data that a database is going to hold, and the number of sessions that use it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DataShape {
     /// Records after the load.
@@ -59,20 +59,20 @@ pub struct DataShape {
     /// The most operations of one session in flight; 1 where none is pipelined.
     #[serde(default = "one")]
     pub depth: u32,
-    /// Requests by offset and length that are to come; none: all are of whole records.
+    /// Requests by offset and length that are to come; none: all requests are for whole records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
 }
 
-/// Requests by offset and length, all together: a drive makes room for them and checks that it can
-/// do them before anything is written.
+/// All requests by offset and length, summed up. A drive makes room for them and checks that it can
+/// serve them before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     /// Bytes of the longest read or write.
     pub bytes_max: u64,
     /// All offsets and lengths are multiples of this.
     pub multiple_of: u64,
-    /// Some write, or discard.
+    /// Whether some of them write or discard.
     pub writes: bool,
 }
 
@@ -95,8 +95,8 @@ impl DataShape {
         }
     }
 
-    /// The number that a key stands for, for engines of
-    /// [`numbered_keys_only`](crate::Capabilities::numbered_keys_only) with so many `records`.
+    /// Returns the number that a key stands for, for engines with the capability
+    /// [`numbered_keys_only`](crate::Capabilities::numbered_keys_only) and `records` records.
     #[inline]
     pub fn number(key: &[u8], records: u64) -> Result<u64> {
         let (zeros, number) = match key.split_last_chunk() {

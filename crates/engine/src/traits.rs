@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Between two polls of background work.
+/// The interval between two polls of background work.
 const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// A storage engine under test.
@@ -22,8 +22,8 @@ pub trait Engine: Sized + Send + Sync + 'static {
     where
         Self: 'e;
 
-    /// Has this process run the shared library at `path`, or the newest that is installed; called
-    /// once, before anything else. Only for engines of capability
+    /// Selects the shared library that this process runs: the one at `path`, or the newest that is
+    /// installed. Called once, before anything else. Only for engines with the capability
     /// [`library`](crate::Capabilities::library).
     fn use_library(path: Option<&Path>) -> Result<()> {
         let Some(path) = path else { return Ok(()) };
@@ -34,19 +34,19 @@ pub trait Engine: Sized + Send + Sync + 'static {
         Err(Error::new(ErrorClass::Unsupported, what))
     }
 
-    /// What the engine is and can do, without opening anything.
+    /// Returns what the engine is and can do, without opening anything.
     fn describe() -> Description;
 
     /// Opens the database at `location`, creating it where there is none.
     ///
-    /// `options` holds every option of the description, resolved; `data` says what is to come, for
-    /// engines that must be told sizes beforehand (LMDB's map).
+    /// `options` holds every option of the description, resolved. `data` describes the data to
+    /// come, for engines that must know sizes beforehand (LMDB's map).
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self>;
 
-    /// A handle for the calling thread.
+    /// Returns a handle for the calling thread.
     fn session(&self) -> Result<Self::Session<'_>>;
 
-    /// Waits until background work is done (flush, compaction, checkpoint), at most `limit`.
+    /// Waits for at most `limit` until background work (flush, compaction, checkpoint) is done.
     fn settle(&self, limit: Duration) -> Result<Settled>;
 
     /// Makes every write so far durable, whatever the durability class.
@@ -55,13 +55,15 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// Closes the engine. Errors of a last flush surface here and nowhere else.
     fn close(self) -> Result<()>;
 
-    /// The engine's own numbers under their own names, kept apart from the load generator's. Read
-    /// around every phase: whatever walks the data would change what is cached.
+    /// Returns the engine's own statistics under its own names, kept apart from the load
+    /// generator's. They are read before and after every phase, so they must not come from a walk
+    /// over the data: that would change what is cached.
     fn counters(&self) -> Counters {
         Counters::new()
     }
 
-    /// What happened inside since the last call (flushes, compactions, stalls), oldest first.
+    /// Returns the events inside the engine since the last call (flushes, compactions, stalls),
+    /// oldest first.
     fn events(&self) -> Vec<EngineEvent> {
         Vec::new()
     }
@@ -69,13 +71,13 @@ pub trait Engine: Sized + Send + Sync + 'static {
 
 /// One thread's handle on an engine.
 ///
-/// Two methods are required. The others have a provided form that is either correct for every
-/// engine (and slower than a native one), or refuses; [`crate::Capabilities`] says which, so that a
-/// plan that needs more is refused before any process starts.
+/// Two methods are required. The others have a provided form that either is correct for every
+/// engine (and slower than a native one) or refuses. [`crate::Capabilities`] says which methods an
+/// engine has, so that a plan that needs more is refused before any process starts.
 pub trait Session: Sized {
-    /// Whether the bytes of a value are in memory, read to the last, when it is shown, as a drive's
-    /// are. Of other values the load generator reads one word of every cache line, so that nobody
-    /// is credited for bytes that were never fetched.
+    /// Whether a value has been read into memory to its last byte when it is shown, as a drive's
+    /// values have. Of other values the load generator reads one word of every cache line, so that
+    /// no engine is credited for bytes that were never fetched.
     const SHOWS_READ_BYTES: bool = false;
 
     /// Looks `key` up and shows the value, or `None`, to `visit` exactly once.
@@ -85,33 +87,33 @@ pub trait Session: Sized {
     /// was opened with.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// The same as [`put`](Session::put) for a time: once `ttl` is over, the record is not there
-    /// any more. An engine that counts in longer units rounds up. Only for engines of capability
-    /// [`time_to_live`](crate::Capabilities::time_to_live).
+    /// Stores a record as [`put`](Session::put) does, with a time to live: once `ttl` is over, the
+    /// record no longer exists. An engine that counts in longer units rounds up. Only for engines
+    /// with the capability [`time_to_live`](crate::Capabilities::time_to_live).
     fn put_expiring(&mut self, _key: &[u8], _value: &[u8], _ttl: Duration) -> Result<()> {
         Err(Error::unsupported("times to live"))
     }
 
-    /// Removes `key`. Removing what is not there is not an error.
+    /// Removes `key`. Removing a key that does not exist is not an error.
     fn delete(&mut self, _key: &[u8]) -> Result<()> {
         Err(Error::unsupported("delete"))
     }
 
-    /// Shows the records of `range` in its order until `seen` breaks off. Returns how many were
-    /// shown, with the one it broke off at.
+    /// Shows the records of `range` in its order until `visit` breaks off. Returns how many were
+    /// shown, including the one at which `visit` broke off.
     fn scan(
         &mut self,
         _range: Range<'_>,
-        _seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        _visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         Err(Error::unsupported("scan"))
     }
 
-    /// Shows the next `limit` records of a walk over all of them, until `visit` breaks off. Returns
-    /// how many were shown: fewer than `limit` without breaking off, and the walk has come to its
-    /// end; the next call begins it anew.
+    /// Shows the next `limit` records of a walk over all records, until `visit` breaks off. Returns
+    /// how many were shown. Fewer than `limit`, although `visit` did not break off, means that the
+    /// walk has ended; the next call begins it anew.
     ///
-    /// A session may keep what it walks with open from call to call, and show what there was when
+    /// A session may keep its cursor open from call to call, and show the records that existed when
     /// the walk began.
     fn walk(
         &mut self,
@@ -122,9 +124,10 @@ pub trait Session: Sized {
         walk.continue_by_scan(self, limit, visit)
     }
 
-    /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`,
-    /// and nothing of it after an `Err`, be it the body's or the engine's. Class `Conflict`:
-    /// somebody else was in the way, and the caller may run it again. Its kind is
+    /// Runs `body` as one transaction. All of its writes are stored when this returns `Ok`, and
+    /// none of them after an `Err`, whether the error is the body's or the engine's. An error of
+    /// class `Conflict` means that another writer interfered, and the caller may run the body
+    /// again. The kind of transaction is
     /// [`Capabilities::transactions`](crate::Capabilities::transactions).
     fn transaction<R>(
         &mut self,
@@ -174,14 +177,14 @@ pub trait Session: Sized {
         Ok(existed)
     }
 
-    /// Shows the `bytes` from `offset` on. This and its kin are those of
-    /// [`Capabilities::addressed`](crate::Capabilities::addressed), where
-    /// [`DataShape::requests`] announced them.
+    /// Shows the `bytes` bytes from `offset` on. This method, `write_at`, `discard` and `flush` are
+    /// for engines with the capability [`addressed`](crate::Capabilities::addressed), and called
+    /// only where [`DataShape::requests`] announced them.
     fn read_at<R>(
         &mut self,
         _offset: u64,
         _bytes: usize,
-        _seen: impl FnOnce(&[u8]) -> R,
+        _visit: impl FnOnce(&[u8]) -> R,
     ) -> Result<R> {
         Err(Error::unsupported("requests by offset"))
     }
@@ -191,28 +194,29 @@ pub trait Session: Sized {
         Err(Error::unsupported("requests by offset"))
     }
 
-    /// Tells that so many bytes from `offset` on are no longer needed.
+    /// Tells the engine that the `bytes` bytes from `offset` on are no longer needed.
     fn discard(&mut self, _offset: u64, _bytes: u64) -> Result<()> {
         Err(Error::unsupported("requests by offset"))
     }
 
-    /// Makes every write that was answered durable, whatever the durability class.
+    /// Makes every completed write durable, whatever the durability class.
     fn flush(&mut self) -> Result<()> {
         Err(Error::unsupported("requests by offset"))
     }
 
-    /// Takes a lookup on without waiting for it. Its answer comes from [`Session::complete`] under
-    /// `ticket`, which is below [`DataShape::depth`] and is not used again before.
+    /// Accepts a lookup without waiting for it. Its answer comes from [`Session::complete`] under
+    /// `ticket`, which is below [`DataShape::depth`] and is not used again before the answer.
     fn submit_get(&mut self, _ticket: u32, _key: &[u8]) -> Result<()> {
         Err(Error::unsupported("operations in flight"))
     }
 
-    /// Takes a write on without waiting for it; the value may be gone when this returns.
+    /// Accepts a write without waiting for it. The caller may overwrite the value when this
+    /// returns.
     fn submit_put(&mut self, _ticket: u32, _key: &[u8], _value: &[u8]) -> Result<()> {
         Err(Error::unsupported("operations in flight"))
     }
 
-    /// Takes a [`put_expiring`](Session::put_expiring) on, which is answered as a write is.
+    /// Accepts a [`put_expiring`](Session::put_expiring), which is answered as a write is.
     fn submit_put_expiring(
         &mut self,
         _ticket: u32,
@@ -223,25 +227,25 @@ pub trait Session: Sized {
         Err(Error::unsupported("times to live in flight"))
     }
 
-    /// Takes a [`read_at`](Session::read_at) on, which is answered as a lookup is.
+    /// Accepts a [`read_at`](Session::read_at), which is answered as a lookup is.
     fn submit_read_at(&mut self, _ticket: u32, _offset: u64, _bytes: usize) -> Result<()> {
         Err(Error::unsupported("requests by offset in flight"))
     }
 
-    /// Takes a [`write_at`](Session::write_at) on, which is answered as a write is.
+    /// Accepts a [`write_at`](Session::write_at), which is answered as a write is.
     fn submit_write_at(&mut self, _ticket: u32, _offset: u64, _bytes: &[u8]) -> Result<()> {
         Err(Error::unsupported("requests by offset in flight"))
     }
 
-    /// Hands over what was taken on and is not yet under way.
+    /// Starts the accepted operations that are not yet under way.
     fn send(&mut self) -> Result<()> {
         Err(Error::unsupported("operations in flight"))
     }
 
-    /// Waits for at least one answer and shows those that are there, or the first of them, each
-    /// with its ticket: to a lookup the value or `None`, to a write `None`. Returns how many; zero:
-    /// nothing is in flight. What fails one operation is its answer; `Err` is for what fails the
-    /// session.
+    /// Waits for at least one answer. Shows the answers that have arrived, or the first of them,
+    /// each with its ticket: for a lookup the value or `None`, for a write `None`. Returns how many
+    /// were shown; zero: nothing is in flight. An error of one operation is that operation's
+    /// answer; `Err` means that the whole session has failed.
     fn complete(&mut self, _done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
         Err(Error::unsupported("operations in flight"))
     }
@@ -265,7 +269,7 @@ pub enum Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    /// Whose record it is.
+    /// The key of the record.
     #[inline]
     pub fn key(&self) -> &'a [u8] {
         match *self {
@@ -273,7 +277,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// What is stored; none: the record is removed.
+    /// The value to store; none: the record is removed.
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
         match *self {
@@ -283,17 +287,18 @@ impl<'a> Write<'a> {
     }
 }
 
-/// What became of a wait for background work.
+/// The outcome of a wait for background work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// Whether the engine came to rest within the limit.
     pub idle: bool,
-    /// What was waited for, in the engine's words.
+    /// The background work that was waited for, in the engine's words.
     pub note: String,
 }
 
 impl Settled {
-    /// Polls until `work` names none, or `limit` has passed. `idle` is the note if it names none.
+    /// Polls `work`, which names the background work under way, until it returns none or `limit`
+    /// has passed. `idle` is the note where no work is left.
     pub fn poll(
         limit: Duration,
         idle: &str,
@@ -311,7 +316,7 @@ impl Settled {
         }
     }
 
-    /// An engine without background work is always at rest.
+    /// The outcome for an engine without background work, which is always idle.
     pub fn at_once() -> Self {
         Self { idle: true, note: "no background work".to_owned() }
     }

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-/// Gets the value of a lookup.
+/// A closure that is shown the value of a lookup.
 pub type ValueVisitor<'a> = dyn FnMut(Option<&[u8]>) + 'a;
 
-/// Gets the records of a scan, and may break off.
+/// A closure that is shown the records of a scan (key and value), and may break off.
 pub type Records<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// A transaction under way; made by [`Session::transaction`](crate::Session::transaction).
@@ -19,14 +19,14 @@ pub trait Transaction {
     /// Looks `key` up and shows the value, or `None`, to `visit` exactly once.
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()>;
 
-    /// As [`Self::get`], for a value that a later write depends on: until the transaction ends, no
-    /// other changes `key`, or it ends with a conflict.
+    /// Does the same as [`Self::get`] for a value that a later write depends on: until the
+    /// transaction ends, no other changes `key`, or one of the two ends with a conflict.
     fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()>;
 
     /// Stores `value` under `key`.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Removes `key`. Removing what is not there is not an error.
+    /// Removes `key`. Removing a key that does not exist is not an error.
     fn delete(&mut self, key: &[u8]) -> Result<()>;
 
     /// Shows the records of `range` in its order until `visit` breaks off. Returns how many were
@@ -40,7 +40,7 @@ pub trait Transaction {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Transactions {
-    /// It has none.
+    /// The engine has no transactions.
     #[default]
     None,
     /// One writer at a time; others wait, and none conflicts.
@@ -52,7 +52,7 @@ pub enum Transactions {
 }
 
 impl Transactions {
-    /// As written in a record.
+    /// The word in a record.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// At most this share of a database counts as evicted.
 pub const COLD_SHARE_MAX: f64 = 0.01;
 
-/// Some pages are on per-CPU lists or under writeback at the first try.
+/// The number of attempts: at the first, some pages are on per-CPU lists or under writeback.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Eviction {
     /// The names of the methods, for the record.
     pub words: String,
-    /// The rest in memory, or why it is unknown.
+    /// The part still in memory, or why it is unknown.
     pub left: Result<Residency, String>,
 }
 
@@ -82,8 +82,8 @@ fn advise(path: &Path) -> io::Result<u64> {
     Ok(unreadable)
 }
 
-/// How much of the files below a directory (or of one file) is in memory. Fails where not all of
-/// them may be looked at: a part would be taken for the whole.
+/// Returns how much of the files below a directory (or of one file) is in memory. Fails if one of
+/// them cannot be read: a part would be taken for the whole.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let mut sum = Residency { method: "cachestat".to_owned(), ..Residency::default() };
     for path in files(path)? {
@@ -93,7 +93,7 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         };
         let stat = file.metadata()?;
         let cached = look(&path, &file, &mut sum.method)?;
-        // Of a sparse file only the allocated part counts: 1 GiB in a map of 1 TiB is not 0.1 %
+        // Only the allocated part of a sparse file counts: 1 GiB in a map of 1 TiB is not 0.1 %
         // when all of it is cached. A device has no holes, though only the engine knows how much of
         // it is a database.
         sum.file_bytes += if raw::is_device(&path) {
@@ -110,7 +110,7 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
 fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
     if method == "cachestat" {
         match pages::cachestat(file) {
-            // Not there before Linux 6.5, or kept away by a sandbox.
+            // cachestat(2) is missing before Linux 6.5, or a sandbox forbids it.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
                 "mincore".clone_into(method);
             }
@@ -120,12 +120,12 @@ fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
     pages::mincore(path, file)
 }
 
-/// Brings everything dirty of the volume under a path to its device; how long that took.
+/// Writes all dirty data of a path's volume to its device, and returns the time taken.
 pub fn sync_volume(path: &Path) -> io::Result<Duration> {
     let directory = File::open(path)?;
     let begun = Instant::now();
     if raw::is_device(path) {
-        // Its node lies on another filesystem than its data.
+        // A device's node lies on another filesystem than its data.
         fsync(&directory)?;
     } else {
         syncfs(&directory)?;

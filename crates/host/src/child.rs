@@ -25,10 +25,10 @@ pub const OUTPUT_BYTES_MAX: u64 = 4 << 20;
 /// Interval of checks of a tool.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A tool's pipes are read this long after its end: what it started may hold them open.
+/// A tool's pipes are read this long after its end: its own children may hold them open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// A running child. Dropped, it is killed with its process group, and reaped.
+/// A running child. Dropping it kills its process group and reaps it.
 #[derive(Debug)]
 pub struct Child {
     /// Its standard input.
@@ -53,7 +53,7 @@ pub struct ExitStatus {
 }
 
 impl ExitStatus {
-    /// It ended by itself with code 0.
+    /// Returns whether the child ended by itself with code 0.
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
     }
@@ -87,7 +87,7 @@ impl Child {
             use std::os::fd::AsFd;
             set_parent_process_death_signal(Some(Signal::KILL))?;
             if getppid() != Some(parent) {
-                // It died before it could be watched.
+                // The parent died before the death signal was set.
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
             let _ = setrlimit(Resource::Nofile, files);
@@ -107,17 +107,17 @@ impl Child {
         })
     }
 
-    /// Its number.
+    /// Returns the child's process number.
     pub fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// How it ended, if it has.
+    /// Returns how the child ended; `None`: it still runs.
     pub fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
         self.end(WaitIdOptions::NOHANG)
     }
 
-    /// Waits until it has ended.
+    /// Waits for the child's end.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(exit) = self.end(WaitIdOptions::empty())? {
@@ -126,15 +126,15 @@ impl Child {
         }
     }
 
-    /// Kills it and all that it started in its process group; [`Child::wait`] reaps it.
+    /// Kills the child and the rest of its process group; [`Child::wait`] reaps it.
     pub fn kill(&self) {
         if self.exit.is_none() {
             let _ = kill_process_group(self.pid, Signal::KILL);
         }
     }
 
-    /// Checks, kills the rest of its process group, reaps. In this order: until it is reaped its
-    /// pid cannot be reused.
+    /// Checks for the child's end, then kills the rest of its process group, then reaps it: before
+    /// it is reaped, its pid cannot be reused.
     fn end(&mut self, how: WaitIdOptions) -> io::Result<Option<ExitStatus>> {
         if self.exit.is_none() {
             let options = how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -157,19 +157,19 @@ pub struct Finished {
     pub exit: ExitStatus,
     /// Its standard output, at most [`OUTPUT_BYTES_MAX`] of it.
     pub output: Vec<u8>,
-    /// The same of its standard error.
+    /// Its standard error, limited likewise.
     pub errors: Vec<u8>,
 }
 
 impl Finished {
-    /// What it complained of, in one piece.
+    /// Returns the standard error as trimmed text.
     pub fn complaint(&self) -> String {
         String::from_utf8_lossy(&self.errors).trim().to_owned()
     }
 }
 
-/// Runs a tool to its end, with `input`. Where `go_on` fails, that is the error, and the tool is
-/// killed with all that it started.
+/// Runs a tool to its end, with `input` on its standard input. If `go_on` fails, its error is
+/// returned, and the tool is killed with its process group.
 pub fn run(
     command: Command,
     input: Vec<u8>,
@@ -177,7 +177,7 @@ pub fn run(
 ) -> io::Result<Finished> {
     let mut child = Child::spawn(command, None)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A tool that ends before it has read all says why.
+        // A write error is ignored: a tool that ends before it has read all says why itself.
         std::thread::spawn(move || stdin.write_all(&input));
     }
     let (output, errors) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
@@ -192,7 +192,7 @@ pub fn run(
     Ok(Finished { exit, output: end(output), errors: end(errors) })
 }
 
-/// Fails once this time is over.
+/// Returns a function that fails once this time is over.
 pub fn time_limit(limit: Duration) -> impl FnMut() -> io::Result<()> {
     let begun = Instant::now();
     move || {
@@ -209,7 +209,7 @@ fn read_all(pipe: Option<impl io::Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, bytes) = channel();
     std::thread::spawn(move || {
         let mut all = Vec::new();
-        // What cannot be read is missing in what is shown.
+        // A read error is ignored: the rest is only missing from the output.
         let _ = pipe.map(|pipe| pipe.take(OUTPUT_BYTES_MAX).read_to_end(&mut all));
         let _ = sender.send(all);
     });

@@ -1,7 +1,7 @@
 //! The lock of a run on its data directory, which is restored at the end.
 //!
-//! It removes only what was created through it: databases by their directories' names in its
-//! ledger, directories only when they are empty.
+//! Its release removes only what was created through it: databases by the directory names in its
+//! ledger, and other directories only when they are empty.
 
 use super::Root;
 use super::data_directory::{
@@ -14,8 +14,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A claimed place. Dropped, it is given back: databases, lock and the directories made for it
-/// are removed.
+/// A claimed directory or device. Dropping it removes the databases, the lock and the directories
+/// that were made for it.
 #[derive(Debug)]
 pub struct DataDirLock {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct DataDirLock {
     released: bool,
 }
 
-/// The lock file.
+/// The target of the lock.
 #[derive(Debug)]
 enum LockedTarget {
     /// A lock and a ledger in the directory.
@@ -57,22 +57,26 @@ impl DataDirLock {
         Self::acquire(&DataDirectory::examine(root, directory, 0, Some(run))?, run)
     }
 
-    /// Makes the directory where it does not exist, and locks it. For a resumed run (that of the
-    /// ledger there) its old databases are removed: their state after the kill is unknown.
+    /// Makes the directory if it does not exist, and locks it. If its ledger is of the same run,
+    /// which is resumed, the old databases are removed: their state after the kill is unknown.
     pub fn acquire(directory: &DataDirectory, run: &str) -> Result<Self, DataDirError> {
-        let made = make_directories(&directory.path)?;
-        let acquired = Self::take_existing(&directory.path, run, &made);
-        let mut claim = acquired.inspect_err(|_| remove_directories(&made))?;
+        let created_dirs = make_directories(&directory.path)?;
+        let acquired = Self::take_existing(&directory.path, run, &created_dirs);
+        let mut claim = acquired.inspect_err(|_| remove_directories(&created_dirs))?;
         claim.warnings = directory.warnings_in_words();
         Ok(claim)
     }
 
-    fn take_existing(directory: &Path, run: &str, made: &[PathBuf]) -> Result<Self, DataDirError> {
+    fn take_existing(
+        directory: &Path,
+        run: &str,
+        created_dirs: &[PathBuf],
+    ) -> Result<Self, DataDirError> {
         let was_there = directory.join(NAME).exists();
         let lock = Lock::acquire(directory).map_err(DataDirError::io("lock", directory))?;
         let mut lock = lock.ok_or_else(|| in_use_error(directory))?;
         let fresh = check_contents(directory, Some(run));
-        let prepared = fresh.and_then(|()| begin(directory, run, made, &mut lock));
+        let prepared = fresh.and_then(|()| begin(directory, run, created_dirs, &mut lock));
         let directories = prepared.inspect_err(|_| {
             if !was_there {
                 let _ = lock.remove();
@@ -110,13 +114,13 @@ impl DataDirLock {
         }
     }
 
-    /// The database was made through this claim and is still there.
+    /// Returns whether the database was made through this claim and not removed since.
     pub fn has_database(&self, id: &str) -> bool {
         self.databases.contains(id)
     }
 
-    /// The directory of a database: made empty, or as it is where this claim made it before. One
-    /// that is there and was not made here is an error.
+    /// Returns the directory of a database: a new one, or the one that this claim made before. A
+    /// directory that exists but was not made through this claim is an error.
     pub fn database(&mut self, id: &str) -> Result<PathBuf, DataDirError> {
         let path = self.database_path(id);
         if !is_dir_name(id) {
@@ -133,7 +137,7 @@ impl DataDirLock {
         if fs::symlink_metadata(&path).is_ok() {
             return Err(DataDirError::Database { path, cause: "it exists already".to_owned() });
         }
-        // First the line, then the directory: killed in between, there is nothing to remove.
+        // The ledger's line comes first: a kill in between leaves no directory without a line.
         self.write(&Entry::Database(id.to_owned()))?;
         if let Err(error) = fs::create_dir(&path) {
             // A later file of that name is not ours.
@@ -144,8 +148,7 @@ impl DataDirLock {
         Ok(path)
     }
 
-    /// Removes a database that [`DataDirLock::database`] made. Where nothing was made, nothing
-    /// happens.
+    /// Removes a database that [`DataDirLock::database`] made, if it did.
     pub fn remove_database(&mut self, id: &str) -> Result<(), DataDirError> {
         if !self.has_database(id) {
             return Ok(());
@@ -192,12 +195,12 @@ impl Drop for DataDirLock {
     }
 }
 
-/// Removes what the same run left, and starts the ledger; the directories that are ours to remove
-/// in the end, those of a dead run that made them included: the data directory and those above it.
+/// Removes the databases that the same run left, and starts the ledger. Returns the directories to
+/// remove at the end, including those that a dead run made: the data directory and those above it.
 fn begin(
     data_dir: &Path,
     run: &str,
-    made: &[PathBuf],
+    created_dirs: &[PathBuf],
     lock: &mut Lock,
 ) -> Result<Vec<PathBuf>, DataDirError> {
     let ledger = lock.ledger().map_err(unreadable_lock(data_dir))?.unwrap_or_default();
@@ -209,7 +212,7 @@ fn begin(
     let mut directories = ledger.directories;
     directories.retain(|directory| data_dir.starts_with(directory));
     directories.extend(
-        made.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
+        created_dirs.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
     );
     let owner = Entry::Owner { pid: std::process::id(), run: run.to_owned() };
     let entries: Vec<Entry> =
@@ -219,19 +222,19 @@ fn begin(
 }
 
 fn make_directories(path: &Path) -> Result<Vec<PathBuf>, DataDirError> {
-    let mut made = Vec::new();
+    let mut created_dirs = Vec::new();
     for directory in missing_directories(path).map_err(DataDirError::io("look at", path))? {
         match fs::create_dir(&directory) {
-            Ok(()) => made.push(directory),
+            Ok(()) => created_dirs.push(directory),
             // Another process made it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                remove_directories(&made);
+                remove_directories(&created_dirs);
                 return Err(DataDirError::io("make", &directory)(error));
             }
         }
     }
-    Ok(made)
+    Ok(created_dirs)
 }
 
 /// Removes directories, the deepest first, as long as they are empty.
@@ -243,7 +246,7 @@ fn remove_directories(directories: &[PathBuf]) {
     }
 }
 
-/// Symbolic links inside are removed, not followed.
+/// Removes a directory, if it exists. Symbolic links inside are removed, not followed.
 fn remove_dir(path: &Path) -> Result<(), DataDirError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

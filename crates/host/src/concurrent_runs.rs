@@ -10,29 +10,29 @@ use std::io::{ErrorKind, Read};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// What the sockets' names begin with; a number follows.
+/// The prefix of the sockets' names; a number follows.
 const NAME: &str = "kvdyno-run";
 
-/// More runs at once are seen by those, and do not see each other.
+/// The number of names. Runs beyond it are seen by those with a name, but not by each other.
 const NAMES: u32 = 32;
 
 /// The list of other runs.
 #[derive(Debug)]
 pub struct ConcurrentRuns {
-    /// Where others find us; none where every name is taken.
+    /// The socket that later runs connect to; `None`: every name is taken.
     listener: Option<UnixListener>,
-    /// The others, by a connection that ends when they do.
+    /// The process number of each other run, and a connection that ends when the run does.
     others: Vec<(u32, UnixStream)>,
 }
 
 impl ConcurrentRuns {
-    /// Looks for others, and can be found from now on.
+    /// Finds the other runs, and can be found by later ones from now on.
     pub fn look() -> Self {
         Self::with_name(NAME)
     }
 
-    /// First it can be found, then it looks: of two that begin at once, one finds the other. That
-    /// others cannot be looked for must not end a run.
+    /// Listens before it looks for others: of two runs that begin at once, at least one finds the
+    /// other. Errors are ignored: a failed search must not end a run.
     fn with_name(name: &str) -> Self {
         let address = |number| SocketAddr::from_abstract_name(format!("{name}-{number}"));
         let mine = (0..NAMES).find_map(|number| {
@@ -55,21 +55,21 @@ impl ConcurrentRuns {
                 self.others.extend(pid(&stream).map(|pid| (pid, stream)));
             }
         }
-        // Two that began at once are connected twice.
+        // Two runs that began at once are connected twice.
         let pids: BTreeSet<u32> = self.others.iter().map(|(pid, _)| *pid).collect();
         self.others.retain_mut(|(_, stream)| is_open(stream));
         pids.into_iter().collect()
     }
 }
 
-/// The process at the other end.
+/// Returns the process number at the other end.
 fn pid(stream: &UnixStream) -> Option<u32> {
     stream.set_nonblocking(true).ok()?;
     let pid = socket_peercred(stream).ok()?.pid;
     Some(pid.as_raw_nonzero().get().unsigned_abs())
 }
 
-/// No run writes: a readable socket has ended.
+/// Returns whether the other run is alive. No run writes, so a readable socket has ended.
 fn is_open(stream: &mut UnixStream) -> bool {
     stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }

@@ -1,5 +1,5 @@
 //! Copies a database's directory: byte by byte, or by the filesystem, which lets both have the same
-//! blocks. What becomes of the copy is the runner's.
+//! blocks. The runner decides what becomes of the copy.
 //!
 //! Byte by byte means read and written: `copy_file_range` would share blocks where it can, and on
 //! xfs the first write to each shared block costs several times as much (docs/host.md).
@@ -16,11 +16,11 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Read and written at once.
+/// The bytes that are read and written at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// After so much the page cache is emptied of both files: a copy should not take away the memory
-/// that the machine measures with.
+/// After this many bytes both files are evicted from the page cache: a copy should not take away
+/// the memory that the machine measures with.
 const WINDOW_BYTES: u64 = 64 << 20;
 
 /// Why the copy failed.
@@ -32,9 +32,9 @@ pub enum CopyError {
     /// Anything else.
     #[error("failed to copy {}: {source}", path.display())]
     Io {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// As the operating system describes it.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -49,7 +49,7 @@ struct Copier<'a> {
     by: Copying,
     files: u64,
     bytes: u64,
-    /// Gets the bytes done so far; false stops the copy.
+    /// Receives the bytes copied so far; the result false stops the copy.
     go_on: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -73,14 +73,14 @@ pub fn database(
     Ok((CopyRecord { method: by, state: None, files, bytes, took_ns }, warm))
 }
 
-/// Copies a file to a path that is not there yet, as [`database`] copies those of a directory.
+/// Copies a file to a path that does not exist yet, as [`database`] copies those of a directory.
 pub fn file(from: &Path, to: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), CopyError> {
     let mut copier = Copier { by: Copying::Reflink, files: 0, bytes: 0, go_on };
     let done = copier.file(from, to).map_err(copy_error(from))?;
     if done { Ok(()) } else { Err(CopyError::Interrupted) }
 }
 
-/// The part in the page cache, as a sentence.
+/// Evicts a path from the page cache. Returns a sentence on what stays cached; `None`: it is cold.
 fn warm(path: &Path) -> Option<String> {
     match cache::evict(path) {
         Ok(eviction) if eviction.is_cold() => None,
@@ -96,7 +96,7 @@ fn warm(path: &Path) -> Option<String> {
 }
 
 impl Copier<'_> {
-    /// Sockets and pipes of a server that has ended are left out.
+    /// Copies a directory, without sockets and pipes of a server that has ended.
     fn directory(&mut self, from: &Path, to: &Path) -> Result<(), CopyError> {
         for entry in fs::read_dir(from).map_err(copy_error(from))? {
             let entry = entry.map_err(copy_error(from))?;
@@ -119,7 +119,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// False: it was stopped.
+    /// Copies a file; false: the copy was stopped.
     fn file(&mut self, from: &Path, to: &Path) -> io::Result<bool> {
         let original = File::open(from)?;
         let stat = original.metadata()?;
@@ -132,7 +132,7 @@ impl Copier<'_> {
                     self.bytes += stat.len().min(stat.blocks() * 512);
                     return Ok((self.go_on)(self.bytes));
                 }
-                // Copies from here on complete the copy.
+                // Without reflinks this file and all later ones are copied byte by byte.
                 Err(_) => self.by = Copying::Copy,
             }
         }
@@ -142,7 +142,7 @@ impl Copier<'_> {
         Ok(done)
     }
 
-    /// The data between the holes.
+    /// Copies the data between the holes; false: the copy was stopped.
     fn data(&mut self, original: &File, copy: &File, length: u64) -> io::Result<bool> {
         let mut block = vec![0; BLOCK_BYTES];
         let (mut end, mut in_window) = (0, 0);
@@ -179,7 +179,7 @@ impl Copier<'_> {
     }
 }
 
-/// Takes both out of the page cache; dirty pages cannot be.
+/// Evicts both files from the page cache, after a sync: dirty pages cannot be evicted.
 fn evict_both(original: &File, copy: &File) -> io::Result<()> {
     fsync(copy)?;
     for file in [original, copy] {

@@ -1,4 +1,4 @@
-//! The directory that a run's databases lie in: looked at before anything is touched.
+//! The directory for a run's databases: it is examined before anything is touched.
 
 use super::doctor::{self, Diagnostic};
 use super::ledger::{self, Ledger};
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 pub struct DataDirectory {
     /// Absolute.
     pub path: PathBuf,
-    /// It exists already.
+    /// Whether it exists already.
     pub exists: bool,
     /// Its volume.
     pub volume: Storage,
-    /// It can be used, but its filesystem will distort results (tmpfs, overlay, a network).
+    /// Warnings that its filesystem will distort results (tmpfs, overlay, a network).
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -29,23 +29,23 @@ pub struct DataDirectory {
 #[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// A block device, and a command that takes none.
+    /// A block device, where the command takes directories only.
     #[error("expected a directory, found the block device {}; use `kvdyno drive \
         {}`", data_dir.display(),
         data_dir.display())]
     ADevice { data_dir: PathBuf },
-    /// A block device that is not touched.
+    /// A block device that cannot be used.
     #[error(transparent)]
     Raw(#[from] RawError),
     /// A file, or a link to nowhere.
     #[error("{} is not a directory; name an empty directory, or with --create-data-dir a new one",
         data_dir.display())]
     NotADirectory { data_dir: PathBuf },
-    /// The filesystem cannot be written.
+    /// The filesystem is mounted read-only.
     #[error("{} is on {kind} mounted read-only; name a writable directory",
         data_dir.display())]
     ReadOnly { data_dir: PathBuf, kind: String },
-    /// None of it is a file that could be kept.
+    /// The filesystem is virtual and stores no files.
     #[error("{} is on {kind}, a virtual filesystem that stores no files; name a directory on a \
         drive", data_dir.display())]
     KeepsNoFiles { data_dir: PathBuf, kind: String },
@@ -81,7 +81,7 @@ pub enum DataDirError {
         /// The directories and the lock, as arguments of a command.
         removal: String,
     },
-    /// Its lock was not written by kvdyno.
+    /// The lock there was not written by kvdyno.
     #[error("the lock of {} is damaged ({cause}); nothing was touched; if no run is to be resumed \
         there: rm {}", data_dir.display(), shell_path(&data_dir.join(ledger::NAME)))]
     Damaged { data_dir: PathBuf, cause: io::Error },
@@ -90,7 +90,7 @@ pub enum DataDirError {
         less data", data_dir.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
     TooSmall { data_dir: PathBuf, free_bytes: u64, needed_bytes: u64 },
-    /// A database's directory is there before it was made, or its name is no directory's.
+    /// A database's directory exists before it was made, or its name is not that of a directory.
     #[error("cannot make a database at {}: {cause}", path.display())]
     Database { path: PathBuf, cause: String },
     /// Anything else.
@@ -144,7 +144,7 @@ impl DataDirectory {
     }
 }
 
-/// The path is a directory; `false`: it does not exist.
+/// Returns whether the path is a directory; `false`: it does not exist.
 fn is_there(path: &Path) -> Result<bool, DataDirError> {
     let not_a_directory = || DataDirError::NotADirectory { data_dir: path.to_owned() };
     match fs::metadata(path) {
@@ -184,8 +184,8 @@ fn check_writable(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
         .map_err(|cause| DataDirError::NotWritable { data_dir, directory, cause })
 }
 
-/// A place inside of another run's data directory would be there when that run is to give its own
-/// back.
+/// Refuses a path inside another run's data directory: that run could not remove its own in the
+/// end.
 fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
     let existing = path.ancestors().find_map(|above| above.canonicalize().ok());
     let Some(existing) = existing else { return Ok(()) };
@@ -203,14 +203,14 @@ fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
     Ok(())
 }
 
-/// Names the living run that has the data directory.
+/// Returns the error that names the run that uses the data directory.
 pub(super) fn in_use_error(path: &Path) -> DataDirError {
     let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
     let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
     DataDirError::InUse { data_dir: path.to_owned(), run, pid: ledger.pid }
 }
 
-/// A ledger that could not be read, or not be believed.
+/// Returns the error for a ledger that cannot be read, or is not valid.
 pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
     move |cause| match cause.kind() {
         io::ErrorKind::InvalidData => DataDirError::Damaged { data_dir: path.to_owned(), cause },
@@ -218,24 +218,25 @@ pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> DataDirE
     }
 }
 
-/// A path as an argument of a command that a message offers.
+/// Returns a path as an argument of a command in a message.
 pub(crate) fn shell_path(path: &Path) -> String {
     shell_word(&path.display().to_string())
 }
 
-/// Only what `resuming` itself left may be there; and what filesystems put into their roots.
+/// Refuses a directory with anything but our own files, the leftovers of the run `resuming`, and
+/// what filesystems put into their roots.
 pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), DataDirError> {
-    let mut held = Vec::new();
+    let mut names = Vec::new();
     for entry in fs::read_dir(path).map_err(DataDirError::io("list", path))? {
         let entry = entry.map_err(DataDirError::io("list", path))?;
-        held.push(entry.file_name().to_string_lossy().into_owned());
+        names.push(entry.file_name().to_string_lossy().into_owned());
     }
-    held.retain(|name| ![ledger::NAME, states::STORE, "lost+found"].contains(&name.as_str()));
-    held.sort();
+    names.retain(|name| ![ledger::NAME, states::STORE, "lost+found"].contains(&name.as_str()));
+    names.sort();
     let ledger = Ledger::read(path).map_err(unreadable_lock(path))?;
-    let Some(ledger) = ledger else { return refuse(path, &held) };
+    let Some(ledger) = ledger else { return refuse(path, &names) };
     let leftovers: Vec<&String> =
-        ledger.databases.iter().filter(|database| held.contains(database)).collect();
+        ledger.databases.iter().filter(|database| names.contains(database)).collect();
     if !leftovers.is_empty() && resuming != Some(ledger.run.as_str()) {
         let mut removal: Vec<String> =
             leftovers.iter().map(|database| shell_path(&path.join(database))).collect();
@@ -243,11 +244,11 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
         let (data_dir, removal) = (path.to_owned(), removal.join(" "));
         return Err(DataDirError::LeftBehind { data_dir, run: ledger.run, removal });
     }
-    held.retain(|name| !ledger.databases.contains(name));
-    refuse(path, &held)
+    names.retain(|name| !ledger.databases.contains(name));
+    refuse(path, &names)
 }
 
-/// Databases that a run left in its data directory when it was killed; none while it is at work.
+/// Returns the databases that a killed run left in its data directory; none while it is at work.
 pub fn leftover_databases(path: &Path, run: &str) -> Vec<PathBuf> {
     let ledger = Ledger::read(path).ok().flatten().filter(|ledger| ledger.run == run);
     let Some(ledger) = ledger.filter(|_| !ledger::is_held(path)) else { return Vec::new() };
@@ -255,20 +256,20 @@ pub fn leftover_databases(path: &Path, run: &str) -> Vec<PathBuf> {
     databases.filter(|database| database.is_dir()).collect()
 }
 
-fn refuse(path: &Path, held: &[String]) -> Result<(), DataDirError> {
+fn refuse(path: &Path, names: &[String]) -> Result<(), DataDirError> {
     const SHOWN: usize = 3;
-    if held.is_empty() {
+    if names.is_empty() {
         return Ok(());
     }
-    let shown = held.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    let held = match held.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    let first = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let held = match names.len().saturating_sub(SHOWN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     };
     Err(DataDirError::NotEmpty { data_dir: path.to_owned(), held })
 }
 
-/// Directories that have to be made for a path to exist, the topmost first.
+/// Returns the directories that have to be made for a path to exist, the topmost first.
 pub(super) fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     storage::nearest_existing(path)?;
     let mut missing: Vec<PathBuf> =

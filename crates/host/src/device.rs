@@ -1,9 +1,9 @@
 //! A block device: which one, and its counters, from `/sys/dev/block/MAJ:MIN`.
 //!
-//! Read is the level right under the filesystem: a partition's own counters, a device mapper's or
-//! MD array's (not those of the drives below it), a loop device's (whose file's device counts the
-//! same I/O once more). Flushes are counted by the kernel for whole disks only: a partition shows
-//! its disk's, a stacked device none.
+//! The counters are those right under the filesystem: of the partition, of the device mapper or MD
+//! array (not of the drives below it), or of the loop device (the device below its file counts the
+//! same I/O once more). The kernel counts flushes for whole disks only: a partition shows those of
+//! its disk, a stacked device none.
 
 use super::Root;
 use kvdyno_record::usage::DeviceUsage;
@@ -31,7 +31,7 @@ impl Device {
         Self::from_link(root, &format!("/sys/dev/block/{major}:{minor}"))
     }
 
-    /// The device that the kernel calls so.
+    /// Returns the device with this kernel name.
     pub fn from_name(root: &Root, name: &str) -> Option<Self> {
         Self::from_link(root, &format!("/sys/class/block/{name}"))
     }
@@ -49,7 +49,7 @@ impl Device {
         Some(Self { name, disk, below, directory })
     }
 
-    /// The directory of a whole device that is known by name.
+    /// Returns the directory of the whole device.
     pub fn disk_directory(&self) -> String {
         format!("/sys/block/{}", self.disk)
     }
@@ -57,7 +57,7 @@ impl Device {
     /// Fails with a reason if the kernel keeps no counters.
     pub fn check_counters(&self, root: &Root) -> Result<(), String> {
         match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
-            // It counts, whatever the switch is set to.
+            // zram counts, whatever the switch is set to.
             Some(false) if self.disk.starts_with("zram") => Ok(()),
             Some(false) => Err(format!(
                 "{} has no I/O counters: its queue/iostats is \
@@ -68,7 +68,7 @@ impl Device {
         }
     }
 
-    /// Its counters; `None` where it has none.
+    /// Returns the device's counters; `None`: it has none.
     pub fn usage(&self, root: &Root) -> Option<DeviceUsage> {
         self.check_counters(root).ok()?;
         let text = std::fs::read_to_string(self.directory.join("stat")).ok()?;
@@ -84,12 +84,12 @@ impl Device {
     }
 }
 
-/// No request finished for so long: the device is at rest.
+/// A device is at rest if no request finished for this long.
 const QUIET: Duration = Duration::from_millis(200);
 
 impl Device {
-    /// Waits until it is at rest: no request in flight, and none finished for a while. Returns
-    /// whether it came to rest within `limit`; a device without counters does at once.
+    /// Waits until the device is at rest: no request in flight, and none finished for a while.
+    /// Returns whether it came to rest within `limit`; a device without counters does at once.
     pub fn wait_until_idle(&self, limit: Duration) -> bool {
         let counters = || std::fs::read_to_string(self.directory.join("stat")).ok();
         let begun = Instant::now();
@@ -111,7 +111,7 @@ fn in_flight(stat: &str) -> u64 {
     stat.split_ascii_whitespace().nth(8).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// `254:0`.
+/// Parses a device number, such as `254:0`.
 pub fn parse_number(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.trim().split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
@@ -121,9 +121,9 @@ fn file_name(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.to_owned())
 }
 
-/// A line of `/sys/block/X/stat` (Documentation/block/stat.rst), which is that of `/proc/diskstats`
-/// without number and name: sectors are of 512 bytes whatever the device's are, times are
-/// milliseconds.
+/// Parses the line of `/sys/block/X/stat` (Documentation/block/stat.rst), which is that of
+/// `/proc/diskstats` without number and name. Its sectors are of 512 bytes whatever the device's
+/// are, and its times are in milliseconds.
 fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
     const SECTOR_BYTES: u64 = 512;
     const MS_NS: u64 = 1_000_000;
@@ -152,7 +152,7 @@ mod tests {
     use super::super::testing::Fake;
     use super::*;
 
-    /// Of the development machine, kernel 6.18.
+    /// The counters of the development machine's disk, from kernel 6.18.
     const VDA: &str = "   36293     8232  4619762    55162    10769    23388  4253992    17844 \
          0    16012    74409     4546       64  1038496     1374      540       28\n";
 

@@ -5,7 +5,7 @@ use super::root::bracketed_word;
 use super::{Root, health};
 use kvdyno_record::host::Drive;
 
-/// Reads it; for a partition, the whole device.
+/// Reads the properties of a device; for a partition, those of the whole device.
 pub(super) fn read(root: &Root, device: &Device) -> Drive {
     let directory = device.disk_directory();
     let queue_directory = format!("{directory}/queue");
@@ -19,7 +19,7 @@ pub(super) fn read(root: &Root, device: &Device) -> Drive {
     Drive {
         name: device.disk.clone(),
         model: root.text(format!("{directory}/device/model")),
-        // NVMe, SCSI and SATA.
+        // The first is the name for NVMe, the second for SCSI and SATA.
         firmware: ["firmware_rev", "rev"]
             .iter()
             .find_map(|name| root.text(format!("{directory}/device/{name}"))),

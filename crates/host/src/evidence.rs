@@ -37,7 +37,8 @@ const FILES: [&str; 24] = [
 
 const DIRECTORIES: [&str; 2] = ["/sys/class/dmi/id", "/sys/devices/system/cpu/vulnerabilities"];
 
-/// Serial numbers and the like: not needed to judge a figure, and not ours to publish.
+/// The endings of files with serial numbers and the like: they are not needed to judge a figure,
+/// and not ours to publish.
 const PRIVATE: [&str; 4] = ["serial", "uuid", "asset_tag", "modalias"];
 
 /// Copies existing files into `dir`; files that this user may not read are left out.
@@ -71,7 +72,8 @@ fn copy_device(root: &Root, volume: &Storage, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All processors of a machine look alike; hundreds of them would be megabytes.
+/// Copies the first processor's part of `/proc/cpuinfo`: all processors of a machine look alike,
+/// and hundreds of them would be megabytes.
 fn copy_first_cpu(root: &Root, dir: &Path) -> io::Result<()> {
     let Some(text) = root.text("/proc/cpuinfo") else { return Ok(()) };
     let first = text.split("\n\n").next().unwrap_or_default();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Smaller files do not show the age of a filesystem.
 const BYTES_MIN: u64 = 64 << 20;
 
-/// As many entries of directories are looked at.
+/// The most directory entries that are examined.
 const ENTRIES_MAX: u32 = 10_000;
 
 /// A file, and the pieces that it lies in.
@@ -30,8 +30,8 @@ pub(super) fn largest_file_pieces(directory: &Path) -> Option<Pieces> {
     Some(Pieces { bytes, extents, name })
 }
 
-/// The largest file on the directory's own filesystem, the nearest to the top first, among the
-/// first [`ENTRIES_MAX`]: a data directory may be the root of a large volume.
+/// Returns the largest file on the directory's own filesystem, among the first [`ENTRIES_MAX`]
+/// entries from the top: a data directory may be the root of a large volume.
 fn find_largest_file(directory: &Path) -> Option<(u64, PathBuf)> {
     let device = fs::metadata(directory).ok()?.dev();
     let mut directories = VecDeque::from([directory.to_owned()]);

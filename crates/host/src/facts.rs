@@ -97,7 +97,7 @@ fn cpu_field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     fields.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
 }
 
-/// Arm processors have numbers where others have names.
+/// Returns the processor's model. Arm processors have numbers where others have names.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let name = cpu_field(cpuinfo, "model name").or_else(|| cpu_field(cpuinfo, "cpu"));
     name.map(str::to_owned).or_else(|| {
@@ -122,7 +122,8 @@ fn count_numbers(list: &str) -> u32 {
 const HYPERVISORS: [&str; 6] =
     ["QEMU", "KVM", "VMware", "Xen", "Microsoft Corporation", "Amazon EC2"];
 
-/// The processor reports it on x86; elsewhere the firmware may.
+/// Returns whether the machine is virtual; `None`: not known. On x86 the processor reports it,
+/// elsewhere the firmware may.
 fn virtual_machine(root: &Root, cpuinfo: &str) -> Option<bool> {
     if let Some(flags) = cpu_field(cpuinfo, "flags") {
         return Some(flags.split(' ').any(|flag| flag == "hypervisor"));

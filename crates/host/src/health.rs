@@ -24,7 +24,7 @@ const KELVIN: i64 = 273;
 /// `NVMe` counts written data in thousands of 512-byte units.
 const WRITTEN_UNIT: u64 = 512_000;
 
-/// A drive that does not answer must not delay a run.
+/// The time limit of a command: a drive that does not answer must not delay a run.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
@@ -82,13 +82,14 @@ fn health_page(drive: &File) -> io::Result<[u8; PAGE_BYTES]> {
         unsafe { libc::ioctl(drive.as_raw_fd(), NVME_IOCTL_ADMIN_CMD.into(), &raw mut command) };
     match result {
         0 => Ok(page),
-        // Over 0 is a status of the drive's own.
+        // A result over 0 is the drive's own status.
         1.. => Err(io::Error::other(format!("NVMe status {result:#x}"))),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// NVM Express base specification 2.0, figure 207: numbers are little-endian.
+/// Parses a health page (NVM Express base specification 2.0, figure 207): numbers are
+/// little-endian.
 fn parse_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
     let number = |offset: usize, bytes: usize| {
         page[offset..offset + bytes]
@@ -102,14 +103,14 @@ fn parse_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
         healthy: Some(page[0] == 0),
         percentage_used: Some(number(5, 1)),
         temperature_c: (kelvin > 0).then_some(kelvin - KELVIN),
-        // Of 16 bytes; eight hold 9 x 10^24 bytes.
+        // The number has 16 bytes; eight of them hold 9 x 10^24 bytes.
         written_bytes: number(48, 8).checked_mul(WRITTEN_UNIT),
         media_errors: Some(number(160, 8)),
         hot_minutes: Some(number(192, 4)),
     }
 }
 
-/// The JSON of `smartctl`; `None` where it is not installed or takes too long.
+/// Returns the JSON of `smartctl`; `None`: it is not installed or takes too long.
 fn smartctl(path: &str) -> Option<String> {
     let mut command = Command::new("smartctl");
     command.args(["--json=c", "-n", "standby", "-H", "-A", path]);
@@ -117,7 +118,7 @@ fn smartctl(path: &str) -> Option<String> {
     String::from_utf8(finished.output).ok()
 }
 
-/// A report of `smartctl --json`; `None` where the drive reported nothing.
+/// Parses a report of `smartctl --json`; `None`: the drive reported nothing.
 fn parse_report(text: &str) -> Option<DriveHealth> {
     let report: Value = serde_json::from_str(text).ok()?;
     let healthy = report.pointer("/smart_status/passed").and_then(Value::as_bool);

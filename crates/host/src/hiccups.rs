@@ -8,7 +8,7 @@ use kvdyno_record::hlog;
 use kvdyno_record::run::Hiccups;
 use std::time::{Duration, Instant};
 
-/// How long the gaps are measured where time does not matter.
+/// The measuring time where time does not matter.
 pub const LENGTH: Duration = Duration::from_secs(2);
 
 /// A short run is not made longer by more than a fiftieth, and a tenth of a second is needed for
@@ -16,12 +16,12 @@ pub const LENGTH: Duration = Duration::from_secs(2);
 const SHARE: u32 = 50;
 const LENGTH_MIN: Duration = Duration::from_millis(100);
 
-/// How long to measure before a run that will take about `wall_ns`.
+/// Returns the measuring time before a run that will take about `wall_ns`.
 pub fn measuring_time(wall_ns: u64) -> Duration {
     (Duration::from_nanos(wall_ns) / SHARE).clamp(LENGTH_MIN, LENGTH)
 }
 
-/// Reads the clock for so long on the calling thread, wherever the scheduler puts it: workers are
+/// Reads the clock for this long on the calling thread, wherever the scheduler puts it: workers are
 /// not pinned either.
 pub fn listen(length: Duration) -> Result<Hiccups, String> {
     let mut histogram = hlog::histogram();

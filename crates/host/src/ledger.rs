@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// The file's name in its data directory.
 pub(super) const NAME: &str = ".kvdyno-lock";
 
-/// One line.
+/// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
-    /// Who made the lines that follow.
+    /// The process and the run that wrote the lines that follow.
     Owner { pid: u32, run: String },
     /// A directory that did not exist: the data directory, or one above it.
     Directory(PathBuf),
@@ -38,7 +38,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads it from a directory; `None`: there is none. `InvalidData`: it is damaged.
+    /// Reads the ledger of a directory; `None`: there is none. `InvalidData`: it is damaged.
     pub(super) fn read(directory: &Path) -> io::Result<Option<Self>> {
         match fs::read(directory.join(NAME)) {
             Ok(bytes) => Self::parse(&bytes),
@@ -47,8 +47,8 @@ impl Ledger {
         }
     }
 
-    /// Things that it names may be removed, so it is accepted only if this program could have
-    /// written it. Only the last line may be truncated.
+    /// Parses a ledger. Things that it names may be removed, so it is accepted only if this program
+    /// could have written it. Only the last line may be truncated.
     fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
         let mut ledger = Self::default();
         for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -68,7 +68,7 @@ impl Ledger {
     }
 }
 
-/// One name, not hidden, that cannot lead out of the data directory.
+/// Returns whether this is one name, not hidden, that cannot lead out of the data directory.
 pub(super) fn is_dir_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
 }
@@ -87,21 +87,21 @@ impl Lock {
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
-            // A link would have the file that it leads to overwritten.
+            // If a link were followed, its target would be overwritten.
             let file = options.custom_flags(libc::O_NOFOLLOW).open(&path)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // Its last owner may have removed it between our opening and our locking it.
+            // The last owner may have removed the file between our open and our lock.
             if fs::metadata(&path).is_ok_and(|current| is_same(&current, &file)) {
                 return Ok(Some(Self { file, path }));
             }
         }
     }
 
-    /// The ledger of its last owner, which is dead.
+    /// Reads the ledger of the last owner, which is dead.
     pub(super) fn ledger(&mut self) -> io::Result<Option<Ledger>> {
         let mut bytes = Vec::new();
         self.file.rewind()?;
@@ -109,7 +109,7 @@ impl Lock {
         Ledger::parse(&bytes)
     }
 
-    /// Starts an empty ledger.
+    /// Starts a new ledger with these entries.
     pub(super) fn begin(&mut self, entries: &[Entry]) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -130,7 +130,7 @@ impl Lock {
     }
 }
 
-/// Whether a living process has the lock of a data directory. Takes nothing.
+/// Returns whether a living process has the lock of a data directory. Does not keep the lock.
 pub(super) fn is_held(directory: &Path) -> bool {
     let file = File::open(directory.join(NAME));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -2,16 +2,16 @@
 //!
 //! Their only list is the kernel's own (the groups' directories, `/proc/swaps`), which is always
 //! current. Each object names its owner: a group by its name, swap by its label. The reaper reads
-//! the list when its parent has died (`group::bury`), and each run does before it begins.
+//! the list when its parent has died (`group::remove_dead`), and each run does before it begins.
 
 use super::owner::Owner;
 use super::{Root, group, swap};
 use std::path::PathBuf;
 
-/// Removes what dead runs left whose reapers were killed as well; returns what that was. Groups
-/// with processes and swap in use stay: they belong to somebody.
+/// Removes the groups and swap of dead runs whose reapers were killed as well, and returns their
+/// paths. Groups with processes and swap in use stay: they belong to somebody.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
-    // First swap: a device that it lies on may be this run's.
+    // Swap comes first: it may lie on a device that this run uses.
     let mut swept = swap::remove_owned(root, |owner| owner.is_gone(root));
     swept.extend(group::sweep(root));
     swept
@@ -19,6 +19,6 @@ pub fn sweep(root: &Root) -> Vec<PathBuf> {
 
 /// Removes swap that a dead reaper made for this process.
 pub(super) fn remove_own_swap(root: &Root) -> Vec<PathBuf> {
-    let ours = Owner::read(root, std::process::id());
-    swap::remove_owned(root, |owner| owner == ours)
+    let this_process = Owner::read(root, std::process::id());
+    swap::remove_owned(root, |owner| owner == this_process)
 }

@@ -1,8 +1,9 @@
 //! The measured machine: its properties, its resource usage, and its limits.
 //!
-//! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, locks directories and
-//! spawns children. It decides nothing about a run, and prints nothing. All reading goes through a
-//! [`Root`], so a directory of copies can replace a machine. docs/host.md lists the sources.
+//! This crate reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, locks
+//! directories and spawns children. It decides nothing about a run, and prints nothing. All reading
+//! goes through a [`Root`], so a directory of copies can replace a machine. docs/host.md lists the
+//! sources.
 
 pub mod cache;
 pub mod child;

@@ -1,4 +1,4 @@
-//! Which machine this is: a one-way hash of its `/etc/machine-id`, which must stay on the machine
+//! The machine's identity: a one-way hash of its `/etc/machine-id`, which must stay on the machine
 //! (machine-id(5)).
 
 use super::Root;
@@ -6,11 +6,11 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use std::fmt::Write as _;
 
-/// Of this program. Another number would make other machines of all that were recorded.
+/// The program's own number. Another one would change the ids of all machines that were recorded.
 const APPLICATION: u128 = 0xfc1b_645e_af27_4948_ad4d_5b5e_a7a7_6acb;
 
-/// Another number for the same machine, the same as long as it keeps its own: what
-/// `sd_id128_get_machine_app_specific(3)` makes. None where it has none, as in many containers.
+/// Returns another id for the machine, the same as long as it keeps its own: that of
+/// `sd_id128_get_machine_app_specific(3)`. `None`: it has none, as in many containers.
 pub(super) fn hash_id(root: &Root) -> Option<String> {
     let text = root.text("/etc/machine-id").filter(|text| text.len() == 32)?;
     // A machine before its first boot has a word there, or zeros.
@@ -18,7 +18,7 @@ pub(super) fn hash_id(root: &Root) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(&id.to_be_bytes()).ok()?;
     mac.update(&APPLICATION.to_be_bytes());
     let mut bytes: [u8; 32] = mac.finalize().into_bytes().into();
-    // It is a UUID of version 4.
+    // The result is a UUID of version 4.
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut hashed = String::new();

@@ -14,13 +14,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// The readings of one case.
 #[derive(Clone, Debug)]
 pub struct Meter<'a> {
-    /// Where from.
+    /// The tree that the counters are read from.
     pub root: &'a Root,
     /// The device under the volume.
     pub device: Option<&'a Device>,
     /// The group with the RAM limit.
     pub group: Option<&'a Group>,
-    /// What the case may swap to.
+    /// The device that the case may swap to.
     pub swap: Option<&'a Device>,
 }
 
@@ -49,7 +49,7 @@ pub fn steal_ns(root: &Root) -> Option<u64> {
     sum.split_whitespace().nth(8)?.parse().ok().map(ticks_ns)
 }
 
-/// The system's clock.
+/// Returns the time of the system's clock.
 pub fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -63,12 +63,12 @@ pub struct Times {
 }
 
 impl Times {
-    /// Now.
+    /// Reads both clocks.
     pub fn now() -> Self {
         Self { time_of_day_ns: unix_ns(), monotonic: Instant::now() }
     }
 
-    /// How far the time of day was adjusted since: its gain on the monotonic clock.
+    /// Returns how far the time of day was adjusted since: its gain on the monotonic clock.
     pub fn step_ns(&self) -> i64 {
         let elapsed = i128::try_from(self.monotonic.elapsed().as_nanos()).unwrap_or(i128::MAX);
         let step = i128::from(unix_ns()) - i128::from(self.time_of_day_ns) - elapsed;
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_time_of_day_that_is_moved_is_seen() {
         const HOURS_NS: u64 = 2 * 3600 * 1_000_000_000;
-        // As if it had been two hours later when it began.
+        // The time of day at the beginning is two hours ahead.
         let begun = Times::now();
         let begun = Times { time_of_day_ns: begun.time_of_day_ns + HOURS_NS, ..begun };
         let off = begun.step_ns() + HOURS_NS as i64;

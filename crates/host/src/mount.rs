@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 pub struct Mount {
     /// The mount's number.
     pub id: u64,
-    /// `st_dev` of the files on it; some filesystems (btrfs) show their files another one.
+    /// The `st_dev` of the files on it; some filesystems (btrfs) show their files another one.
     pub device: (u32, u32),
-    /// Which directory of the filesystem is mounted.
+    /// The directory of the filesystem that is mounted.
     pub root: String,
     /// Where it is mounted.
     pub point: PathBuf,
     /// Options of this mount.
     pub options: String,
-    /// `ext4`, `tmpfs`, `cgroup2`.
+    /// The kind of filesystem, such as `ext4`, `tmpfs` or `cgroup2`.
     pub kind: String,
     /// The mounted source: a device's path, a server's export, a word.
     pub source: String,
@@ -27,7 +27,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// One line; `None` where it is not one.
+    /// Parses one line; `None`: it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
         let (before, after) = line.split_once(" - ")?;
         let mut fields = before.split(' ');
@@ -54,7 +54,7 @@ impl Mount {
         all.join(",")
     }
 
-    /// It has this option, of the mount or of the filesystem.
+    /// Returns whether the mount or its filesystem has this option.
     pub fn has_option(&self, option: &str) -> bool {
         let mut both = self.options.split(',').chain(self.super_options.split(','));
         both.any(|have| have == option)
@@ -80,7 +80,7 @@ pub fn find_mount(root: &Root, path: &Path) -> Option<Mount> {
     Some(mounts.swap_remove(position))
 }
 
-/// The kernel's own answer (Linux 5.8); it is right even where one mount covers others.
+/// Returns the mount's number from the kernel (Linux 5.8), right even where mounts cover others.
 fn mount_id(path: &Path) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;

@@ -1,4 +1,4 @@
-//! Takes memory from one NUMA node: that of its processes, and of the files they bring in.
+//! Takes memory from one NUMA node: that of processes, and of the files that they read.
 
 #![expect(unsafe_code, reason = "set_mempolicy(2) has no safe wrapper")]
 
@@ -6,14 +6,14 @@ use super::root::{Root, ranges};
 use super::unavailable::Unavailable;
 use std::io;
 
-/// linux/mempolicy.h.
+/// Policies of linux/mempolicy.h.
 const MPOL_DEFAULT: libc::c_int = 0;
 const MPOL_BIND: libc::c_int = 2;
 
 /// A mask of nodes: the most that any kernel supports.
 type Mask = [libc::c_ulong; 1024 / libc::c_ulong::BITS as usize];
 
-/// Fails where there is no memory on a node.
+/// Fails if a node has no memory.
 pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
     let list = root.text("/sys/devices/system/node/has_memory");
     let Some(list) = list.filter(|list| !list.is_empty()) else {
@@ -29,8 +29,8 @@ pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
     Err(Unavailable::new(reason, remedy))
 }
 
-/// Runs `act` (starting a process) while this thread allocates memory from one node only. A
-/// process started meanwhile keeps that.
+/// Runs `act` (starting a process) while this thread allocates memory from one node only. A process
+/// started meanwhile keeps that policy.
 pub fn run_bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
     let mut mask: Mask = [0; size_of::<Mask>() / size_of::<libc::c_ulong>()];
     let word = mask.get_mut((node / libc::c_ulong::BITS) as usize);

@@ -1,4 +1,4 @@
-//! Which processes have files open, or locked, that are somebody's database: it must not be copied
+//! Finds processes that have the files of somebody's database open or locked: it must not be copied
 //! while it changes.
 
 use super::Root;
@@ -11,46 +11,48 @@ use std::path::{Path, PathBuf};
 /// A process that uses one of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Its number.
+    /// The process's number.
     pub pid: u32,
-    /// Its name; empty where it cannot be read.
+    /// The process's name; empty: it cannot be read.
     pub name: String,
 }
 
-/// A process that has a file open or locked, of these. Files that other users' processes have open
-/// are seen by root alone; locks are seen by all.
+/// Returns another process that has one of these files open or locked. Only root sees the files
+/// that other users' processes have open; all users see locks.
 pub fn find_user(root: &Root, files: &[PathBuf]) -> io::Result<Option<User>> {
     let mut inodes = BTreeSet::new();
     for file in files {
         let stat = fs::metadata(file)?;
         inodes.insert((stat.st_dev(), stat.st_ino()));
     }
-    let user = locker(root, &inodes).or_else(|| opener(root, &inodes));
-    Ok(user.filter(|pid| *pid != root.pid()).map(|pid| {
+    let user = find_locker(root, &inodes).or_else(|| find_opener(root, &inodes));
+    Ok(user.map(|pid| {
         let name = root.text(format!("/proc/{pid}/comm")).unwrap_or_default();
         User { pid, name: name.trim().to_owned() }
     }))
 }
 
-/// By the kernel's list: `1: POSIX  ADVISORY  WRITE 1234 fe:00:56789 0 EOF`.
-fn locker(root: &Root, inodes: &BTreeSet<(u64, u64)>) -> Option<u32> {
+/// Finds another process in the kernel's list of locks:
+/// `1: POSIX  ADVISORY  WRITE 1234 fe:00:56789 0 EOF`.
+fn find_locker(root: &Root, inodes: &BTreeSet<(u64, u64)>) -> Option<u32> {
     let locks = root.text("/proc/locks")?;
     locks.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| !word.ends_with(':')).skip(1);
-        // Of one that waits for a lock.
+        // The arrow marks a process that waits for a lock.
         let words: Vec<&str> = words.by_ref().filter(|word| *word != "->").collect();
         let [_, _, _, pid, file, ..] = words[..] else { return None };
         let mut parts = file.split(':');
         let major = u32::from_str_radix(parts.next()?, 16).ok()?;
         let minor = u32::from_str_radix(parts.next()?, 16).ok()?;
         let inode: u64 = parts.next()?.parse().ok()?;
-        let is_one = inodes.contains(&(rustix::fs::makedev(major, minor), inode));
+        let is_wanted = inodes.contains(&(rustix::fs::makedev(major, minor), inode));
         // A lock of an open file and not of a process has no number.
-        is_one.then(|| pid.parse().unwrap_or(0))
+        let pid = pid.parse().unwrap_or(0);
+        (is_wanted && pid != root.pid()).then_some(pid)
     })
 }
 
-fn opener(root: &Root, inodes: &BTreeSet<(u64, u64)>) -> Option<u32> {
+fn find_opener(root: &Root, inodes: &BTreeSet<(u64, u64)>) -> Option<u32> {
     let pids = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
     let mut others = pids.filter(|pid| *pid != root.pid());
     others.find(|pid| {
@@ -102,6 +104,10 @@ mod tests {
         fs::write(&other, "2").unwrap();
         let (root, files) = (Root::system(), list_files(dir.path()).unwrap());
         assert_eq!(files, [one.clone(), other.clone()]);
+        assert_eq!(find_user(&root, &files).unwrap(), None);
+        // A lock of this process must not hide another user.
+        let own = fs::File::open(&one).unwrap();
+        own.lock_shared().unwrap();
         assert_eq!(find_user(&root, &files).unwrap(), None);
         for script in [
             "exec 3< \"$FILE\"; echo open; read line",

@@ -7,10 +7,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// `linux/proc_ns.h`, `PROC_PID_INIT_INO`: all others are below it.
+/// The machine's first PID namespace (`linux/proc_ns.h`, `PROC_PID_INIT_INO`): all others are below
+/// it.
 const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 
-/// A process, known again from any namespace and at any time until the next boot.
+/// A process, identified from any namespace and at any time until the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) pid: u32,
@@ -21,15 +22,15 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// A process of our own namespace.
+    /// Reads a process of our own namespace.
     pub(super) fn read(root: &Root, pid: u32) -> Self {
         let stat = root.parse_file::<Stat>(format!("/proc/{pid}/stat"));
         let namespace = pid_namespace(root, "self").unwrap_or(0);
         Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
     }
 
-    /// Whether it is known to have ended. That can be known of our own namespace, and of a
-    /// namespace without processes, which only the machine's first namespace can tell.
+    /// Returns whether the process is known to have ended. That can be known in our own namespace,
+    /// and for a namespace without processes, which only the machine's first namespace can tell.
     pub(super) fn is_gone(&self, root: &Root) -> bool {
         let now = Self::read(root, self.pid);
         if [self.namespace, now.namespace].contains(&0) {
@@ -43,7 +44,8 @@ impl Owner {
     }
 }
 
-/// Whether a process that we see is in this other PID namespace, or may be. The first is in ours.
+/// Returns whether a process that we see is in this other PID namespace, or may be. Process 1 is
+/// left out: it is in ours.
 fn is_inhabited(root: &Root, namespace: u64) -> bool {
     let names = root.names("/proc").into_iter();
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
@@ -54,7 +56,7 @@ fn is_inhabited(root: &Root, namespace: u64) -> bool {
     })
 }
 
-/// The PID namespace of a process, by the number that its link in `/proc` leads to: `pid:[NUMBER]`.
+/// Returns the PID namespace of a process, the number that its link in `/proc` has: `pid:[NUMBER]`.
 fn pid_namespace(root: &Root, process: &str) -> io::Result<u64> {
     let link = fs::read_link(root.path(format!("/proc/{process}/ns/pid")))?;
     let number =

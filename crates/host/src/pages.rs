@@ -1,4 +1,4 @@
-//! Which pages of a file are in memory: cachestat(2), or mincore(2) before Linux 6.5.
+//! The pages of a file that are in memory, by cachestat(2), or by mincore(2) before Linux 6.5.
 
 #![expect(unsafe_code, reason = "neither cachestat(2) nor mincore(2) has a safe wrapper")]
 
@@ -20,12 +20,12 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// A file is mapped in pieces of this size, so that a terabyte needs no terabyte of addresses.
 const WINDOW_BYTES: u64 = 1 << 30;
 
-/// Bytes of one file.
+/// The cached bytes of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cached {
-    /// In memory.
+    /// The bytes in memory.
     pub(super) resident_bytes: u64,
-    /// Not written back yet; `mincore` does not report it.
+    /// The bytes not written back yet; `mincore` does not report them.
     pub(super) dirty_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
     })
 }
 
-/// The kernel has cachestat(2).
+/// Returns whether the kernel has cachestat(2).
 pub(super) fn has_cachestat() -> bool {
     // The system call exists, whatever it returns for this file.
     let result = File::open("/proc/self/exe").and_then(|file| cachestat(&file));
@@ -81,8 +81,8 @@ pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
     Ok(Cached { resident_bytes: resident_pages * page_size() as u64, dirty_bytes: 0 })
 }
 
-/// The next piece of a file that is no hole, at most a window long; `from` and its start are
-/// multiples of the page size. (A map of a terabyte may be a hole but for its first gigabyte.)
+/// Returns the next piece of a file that is no hole, at most a window long; `from` and its start
+/// are multiples of the page size. (A map of a terabyte may be a hole but for its first gigabyte.)
 fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     let data = match seek(file, SeekFrom::Data(from)) {
         Err(Errno::NXIO) => return Ok(None),
@@ -93,7 +93,7 @@ fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end.min(start + WINDOW_BYTES)))
 }
 
-/// Resident pages of one piece of a file; `offset` is a multiple of the page size.
+/// Counts the resident pages of one piece of a file; `offset` is a multiple of the page size.
 fn window(file: &File, offset: u64, length: usize) -> io::Result<u64> {
     let mut pages = vec![0_u8; length.div_ceil(page_size())];
     // SAFETY: a new mapping at an address of the kernel's choice, never read or written through,

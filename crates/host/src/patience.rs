@@ -1,4 +1,4 @@
-//! What fails for a moment only is tried again.
+//! Repeats an act that fails for a moment only.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! What processes have used up, from `/proc/PID/*` for processes that are not our children
-//! (servers), and from a `rusage` for those that are.
+//! The resources that processes have used, from `/proc/PID/*` for processes that are not our
+//! children (servers), and from a `rusage` for those that are.
 //!
 //! `/proc` counts CPU time in clock ticks (10 ms) and context switches by thread: the switches of
 //! threads that have ended are lost. A `rusage` has neither fault.
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The readings of these processes, summed; `None` where not one of them can be read.
+/// Returns the usage of these processes, summed; `None`: not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
     let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::read(root, *pid)).collect();
     (!all.is_empty()).then(|| sum_usage(&all))
@@ -21,7 +21,7 @@ pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
 /// How long a process may take to stop: one that waits for a drive stops afterwards.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
 
-/// Stops these processes until [`resume`], and waits until they are.
+/// Stops these processes until [`resume`], and waits until they have stopped.
 pub fn stop(root: &Root, pids: &[u32]) {
     for pid in pids {
         send(*pid, Signal::STOP);
@@ -36,21 +36,21 @@ pub fn stop(root: &Root, pids: &[u32]) {
     }
 }
 
-/// Lets processes go on that were stopped.
+/// Continues stopped processes.
 pub fn resume(pids: &[u32]) {
     for pid in pids {
         send(*pid, Signal::CONT);
     }
 }
 
-/// A process that has ended gets nothing.
+/// Sends a signal to a process, if it has not ended.
 fn send(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// What these processes used themselves.
+/// Sums the usage of these processes, without that of their children.
 pub(super) fn sum_usage(all: &[Reading]) -> ProcessUsage {
     let sum = |figure: fn(&Reading) -> u64| all.iter().map(figure).sum::<u64>();
     let sum_io = |figure: fn(&ProcessIo) -> u64| {
@@ -63,11 +63,11 @@ pub(super) fn sum_usage(all: &[Reading]) -> ProcessUsage {
         involuntary_switches: sum(|one| one.switches.1),
         minor_faults: sum(|one| one.stat.minflt),
         major_faults: sum(|one| one.stat.majflt),
-        // What the kernel makes ru_inblock and ru_oublock of.
+        // The kernel derives ru_inblock and ru_oublock from the same counts.
         input_blocks_512: sum_io(|io| io.read_bytes) / 512,
         output_blocks_512: sum_io(|io| io.write_bytes) / 512,
         rss_peak_bytes: sum(|one| one.rss_peak_bytes),
-        // Of some processes would be taken for that of all.
+        // The I/O of some processes would be taken for that of all.
         io: all.iter().all(|one| one.io.is_some()).then(|| ProcessIo {
             read_chars: sum_io(|io| io.read_chars),
             write_chars: sum_io(|io| io.write_chars),
@@ -80,13 +80,13 @@ pub(super) fn sum_usage(all: &[Reading]) -> ProcessUsage {
     }
 }
 
-/// More than a supervisor and its server, which share nothing.
+/// Returns whether there are more than a supervisor and its server, which share nothing.
 pub(super) fn has_forks(pids: &[u32]) -> bool {
     pids.len() > 2
 }
 
-/// Memory of these processes now: resident, and for a server that forks, shared memory counted once
-/// (`Pss`, for which the kernel walks all their pages).
+/// Returns the resident memory of these processes. For a server that forks, shared memory is
+/// counted once (`Pss`, for which the kernel walks all their pages).
 pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     if !has_forks(pids) {
         return rss_bytes(root, pids);
@@ -98,14 +98,14 @@ pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     pids.iter().filter_map(share).reduce(|a, b| a + b)
 }
 
-/// Memory resident now, summed over these processes, pages that they share counted again.
+/// Returns the resident memory, summed over these processes; shared pages count for each.
 fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     let page = rustix::param::page_size() as u64;
     let all = pids.iter().filter_map(|pid| root.parse_file::<StatM>(format!("/proc/{pid}/statm")));
     all.map(|memory| memory.resident * page).reduce(|a, b| a + b)
 }
 
-/// A process, and those that it has started and those have, as far as they are there.
+/// Returns a process and its descendants, as far as they are alive.
 pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
     let mut all = vec![pid];
     let mut next = 0;
@@ -119,7 +119,7 @@ pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
     all
 }
 
-/// `/proc/PID/io`; only the processes' user and root may read it.
+/// Reads `/proc/PID/io`; only the process's user and root may.
 pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
     let io: Io = root.parse_file(format!("/proc/{pid}/io"))?;
     Some(ProcessIo {
@@ -133,7 +133,7 @@ pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
     })
 }
 
-/// As wait4(2) and getrusage(2) return it. `io` must be read while the process lives.
+/// Converts what wait4(2) and getrusage(2) return. `io` must be read while the process lives.
 pub fn from_rusage(rusage: &libc::rusage) -> ProcessUsage {
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or_default();
     let time =

@@ -1,8 +1,8 @@
 //! The processor's own counters of a process and of all that it starts, in user mode
 //! (`perf_event_open(2)`).
 //!
-//! Each counter is opened by itself: in a group, all would be counted or none. The kernel reads an
-//! inherited counter as the sum of the threads', of those that have ended as well.
+//! Each counter is opened by itself: in a group, all would be counted or none. An inherited counter
+//! reads as the sum over the threads, including those that have ended.
 
 use super::Root;
 use kvdyno_record::usage::{EventCount, ProcessorUsage};
@@ -11,11 +11,11 @@ use perf_event::{Builder, Counter};
 use rustix::io::Errno;
 use std::io;
 
-/// Where the kernel lists what can count; what counts for some of the cores alone has their
-/// numbers in a file `cpus`.
+/// The directory where the kernel lists event sources; one that counts for some of the cores only
+/// has their numbers in a file `cpus`.
 const COUNTERS: &str = "/sys/bus/event_source/devices";
 
-/// A counter of each thread that the process had; of what those start later it is the sum.
+/// A counter for each thread that the process had; it includes what that thread starts later.
 type Counters = io::Result<Vec<Counter>>;
 
 /// Counters of one process, from when they are opened.
@@ -42,7 +42,7 @@ impl Processor {
         }
     }
 
-    /// Events that are not counted: a sentence for each reason.
+    /// Returns the events that are not counted: a sentence for each reason.
     pub fn uncounted_events(&self) -> Vec<String> {
         let all = [&self.instructions, &self.cycles, &self.cache_misses, &self.branch_misses];
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
@@ -70,7 +70,7 @@ impl Processor {
     }
 }
 
-/// Why an event could not be opened, and what helps.
+/// Returns why an event could not be opened, and the remedy.
 pub fn explain_refusal(error: &io::Error) -> String {
     let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
         None => return error.to_string(),
@@ -84,7 +84,8 @@ pub fn explain_refusal(error: &io::Error) -> String {
     format!("{error} ({remedy})")
 }
 
-/// A counter sees the cores of one kind; time on the others would be made up of that.
+/// Fails on a machine with several kinds of cores: a counter sees one kind, and the counts for the
+/// time on others would be made up.
 fn check_core_kinds(root: &Root) -> io::Result<()> {
     let mut kinds = root.names(COUNTERS);
     kinds.retain(|name| root.text(format!("{COUNTERS}/{name}/cpus")).is_some());
@@ -101,8 +102,9 @@ fn check_core_kinds(root: &Root) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
-/// Threads are listed first: what one starts that is counted already is counted with it, and would
-/// be counted twice. The first thread has the process's number, and must be there.
+/// Opens a counter for each thread of a process. Threads are listed first: one that a counted
+/// thread starts is counted with it, and would be counted twice. The first thread has the process's
+/// number, and must exist.
 fn begin(root: &Root, pid: u32, event: impl Event + Copy) -> Counters {
     let tasks = root.names(format!("/proc/{pid}/task"));
     let others = tasks.iter().filter_map(|task| task.parse().ok()).filter(|task| *task != pid);

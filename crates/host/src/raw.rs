@@ -1,7 +1,7 @@
 //! A block device as a data directory: the conditions before anything is written to it.
 //!
-//! It is named in full and twice, not in use, and carries nothing known to be of value. Findings
-//! are reported with the remedy; nothing is wiped here.
+//! The device is named in full and twice, not in use, and carries nothing known to be of value.
+//! Findings are reported with the remedy; nothing is wiped here.
 
 pub mod label;
 mod signature;
@@ -28,7 +28,7 @@ pub enum Consent {
     Destroy(PathBuf),
     /// It may be read.
     Read,
-    /// Nothing was reported.
+    /// The user allowed nothing.
     None,
 }
 
@@ -37,16 +37,16 @@ pub enum Consent {
 pub struct Raw {
     /// The kernel's name of it, below `/dev`.
     pub path: PathBuf,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
-    /// As typed, with its kind.
+    /// The name as typed, with the path that it leads to.
     name: String,
-    /// Nothing is written to it.
+    /// Whether it is only read.
     reading: bool,
     /// The label of filesystems that the run makes on it.
     own_run: Option<String>,
-    /// Locked as udev expects, so that nothing probes it meanwhile (systemd, Block Device Locking).
-    /// It is not open exclusively: its worker does that.
+    /// The open device, locked as udev expects, so that nothing probes it meanwhile (systemd, Block
+    /// Device Locking). It is not open exclusively: its worker does that.
     lock: Option<File>,
 }
 
@@ -62,10 +62,10 @@ pub enum RawError {
     #[error("{} is a device node outside /dev; expected a name that `lsblk -p` \
         lists", path.display())]
     NotBelowDev {
-        /// As typed, links followed.
+        /// The path as typed, with links followed.
         path: PathBuf,
     },
-    /// It was not named a second time.
+    /// The device was not named a second time.
     #[error("{name} is a block device: all its data would be lost; to allow that: \
         --destroy-data-on={}; `kvdyno drive --read-only` only reads it",
         typed.display())]
@@ -74,16 +74,16 @@ pub enum RawError {
     #[error("--destroy-data-on={} differs from PATH, {}; both must be the same full name",
         confirmed.display(), typed.display())]
     ConfirmedAnother { confirmed: PathBuf, typed: PathBuf },
-    /// Something works on it.
+    /// The device is in use.
     #[error("{name} is in use: {by}; nothing was touched; {remedy}")]
     InUse {
         name: String,
         /// "`/dev/vda1` is mounted at /".
         by: String,
-        /// What would free it.
+        /// The act that would free it.
         remedy: String,
     },
-    /// Something is on it.
+    /// The device carries a known signature.
     #[error("{name} contains {found}; nothing was changed; to erase it: wipefs -a {}",
         path.display())]
     Signed {
@@ -92,11 +92,11 @@ pub enum RawError {
         found: String,
         path: PathBuf,
     },
-    /// Nothing can be written to it.
+    /// The device is read-only.
     #[error("{name} is read-only; name another device, or make it writable: blockdev --setrw {}; \
         `kvdyno drive --read-only` reads it", path.display())]
     ReadOnly { name: String, path: PathBuf },
-    /// It cannot be opened, or read.
+    /// The device cannot be opened, or read.
     #[error("failed to open {name}: {source}{}", if source.kind() == io::ErrorKind::PermissionDenied
         { "; its owner is root: sudo" } else { "" })]
     Io { name: String, source: io::Error },
@@ -137,7 +137,7 @@ fn directory((major, minor): (u32, u32)) -> String {
 }
 
 impl Raw {
-    /// Checks a block device, and claims it. Nothing is written. A filesystem with the label of
+    /// Checks a block device, and claims it. Nothing is written. A filesystem with the label
     /// `own_run` is accepted: the run left it when it was killed.
     pub fn acquire(
         root: &Root,
@@ -185,19 +185,19 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Checks again between two cases: nothing holds it exclusively then, and it may have come into
-    /// use. Short marks are left to `blkid`: the run's blocks are noise, in which two given bytes
-    /// are common.
+    /// Checks the device again between two cases: nothing holds it exclusively then, and it may
+    /// have come into use. Short marks are left to `blkid`: the run's blocks are noise, in which
+    /// two given bytes are common.
     pub fn check(&self, root: &Root) -> Result<(), RawError> {
         if self.reading {
             return Ok(());
         }
         self.check_unused(root, self.number()?)?;
-        // Only this detects mounts in other namespaces.
+        // Only an exclusive open detects mounts in other namespaces.
         let options = File::options().read(true).clone();
         let file = open_exclusively(&self.path, options).map_err(|error| self.open_error(error))?;
         if self.own_run.is_some() {
-            // Between two cases it has none of our data, or a mark that it is ours.
+            // Between two cases the device has none of our data, or our label.
             return self.check_strangers(&file);
         }
         let signature =
@@ -218,18 +218,18 @@ impl Raw {
         RawError::InUse { name: self.name.clone(), by: by.into(), remedy: remedy.into() }
     }
 
-    /// Why it was not opened exclusively.
+    /// Returns the error of a device that could not be opened exclusively.
     fn open_error(&self, error: io::Error) -> RawError {
         if error.kind() != io::ErrorKind::ResourceBusy {
             return self.io(error);
         }
-        // Mounted in another namespace, part of a pool, held by a program.
+        // It is mounted in another namespace, part of a pool, or held by a program.
         let remedy =
             format!("`lsblk {0}` and `fuser -v {0}` may show its users", self.path.display());
         self.in_use_error("another program has it open exclusively", remedy)
     }
 
-    /// Nothing is on it but what its own label is on.
+    /// Checks that nothing is on the device, except a filesystem with the run's own label.
     fn check_strangers(&self, file: &File) -> Result<(), RawError> {
         let label = label::find(file).map_err(|error| self.io(error))?;
         if label.is_some() && label == self.own_run {
@@ -257,8 +257,8 @@ impl Raw {
         }
     }
 
-    /// By number, so that its names do not matter: the device, its partitions, its disk, and
-    /// anything built on them.
+    /// Checks that nothing uses the device, its partitions or its disk, and that nothing is built
+    /// on them. Goes by number, so that names do not matter.
     fn check_unused(&self, root: &Root, number: (u32, u32)) -> Result<(), RawError> {
         let disk = root.path(directory(number)).join("../dev");
         let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));
@@ -296,7 +296,7 @@ impl Raw {
         Ok(())
     }
 
-    /// The lock that udev respects. Another run of ours has it as well.
+    /// Takes the lock that udev respects. Other runs of this program take it as well.
     fn lock(&self) -> Result<File, RawError> {
         let file = File::open(&self.path).map_err(|error| self.io(error))?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);

@@ -17,26 +17,26 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-/// The command of this program that it is started with.
+/// The command of this program that starts the reaper.
 pub const COMMAND: &str = "reaper";
 
-/// Its requests, one JSON line each.
+/// A request to the reaper, one JSON line each.
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
     /// Makes swap, and switches it on.
     On(SwapSpec),
-    /// Switches it off, and removes it.
+    /// Switches the swap off, and removes it.
     Off,
-    /// There is nothing left to take away.
+    /// Ends the reaper: there is nothing left to remove.
     Done,
 }
 
-/// Its answer to each request but the last: the swap that is, or was, on; or the reason why there
-/// is none.
+/// The reaper's answer to each request but the last: the swap that is, or was, on; or the reason
+/// why there is none.
 type Answer = Result<Option<SwapRecord>, String>;
 
-/// This process's end. When it is dropped, the other process learns that it is not needed any more,
-/// and ends.
+/// This process's end of the connection to the reaper. Dropping it tells the reaper that it is not
+/// needed any more, and waits for its end.
 #[derive(Debug)]
 pub struct Reaper {
     child: Child,
@@ -44,22 +44,22 @@ pub struct Reaper {
 }
 
 impl Reaper {
-    /// Starts it: this program's own file, whatever its path is now. It is in its own process
-    /// group, unaffected by Ctrl-C, and inherits no open files.
+    /// Starts the reaper from this program's own file, whatever its path is now. The reaper is in
+    /// its own process group, unaffected by Ctrl-C, and inherits no open files.
     pub fn start() -> io::Result<Self> {
-        let (stream, theirs) = UnixStream::pair()?;
+        let (stream, reaper_end) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg(COMMAND).current_dir("/").process_group(0);
-        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(OwnedFd::from(reaper_end)).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self { child: command.spawn()?, stream })
     }
 
-    /// Has swap made and switched on.
+    /// Asks the reaper to make swap and to switch it on.
     pub fn swap_on(&self, spec: SwapSpec) -> Answer {
         self.request(&Request::On(spec))
     }
 
-    /// Has it switched off and taken away.
+    /// Asks the reaper to switch the swap off and to remove it.
     pub fn swap_off(&self) -> Answer {
         self.request(&Request::Off)
     }
@@ -78,7 +78,7 @@ impl Drop for Reaper {
     fn drop(&mut self) {
         let _ = send(&self.stream, &Request::Done);
         let _ = self.child.wait();
-        // It may have been killed, or the case's swap did not fit into memory.
+        // The reaper may have been killed, or the case's swap did not fit into memory.
         leftovers::remove_own_swap(&Root::system());
     }
 }
@@ -89,7 +89,7 @@ fn send(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-/// The other end: the started process. Its standard input is the socket, which identifies the
+/// Runs the reaper, in the started process. Its standard input is the socket, which identifies the
 /// process that started it.
 pub fn attend(root: &Root) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -105,16 +105,15 @@ pub fn attend(root: &Root) -> io::Result<()> {
     Ok(())
 }
 
-/// Processes requests until it is not needed any more. Fails if the other end closes without a
-/// message.
+/// Processes requests until [`Request::Done`]. Fails if the other end closes without it.
 fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Result<()> {
     for line in BufReader::new(stream).lines() {
         let answer: Answer = match serde_json::from_str(&line?)? {
             Request::Done => return Ok(()),
             Request::Off => swap.take().map(Swap::remove).transpose().map_err(|e| e.to_string()),
             Request::On(spec) => match Swap::make(root, &spec) {
-                Ok(made) => {
-                    *swap = made;
+                Ok(new_swap) => {
+                    *swap = new_swap;
                     Ok(swap.as_ref().map(|swap| swap.record().clone()))
                 }
                 Err(error) => Err(error.to_string()),

@@ -25,23 +25,23 @@ impl Root {
         Self { base: base.into(), pid }
     }
 
-    /// This is the running system.
+    /// Returns whether this is the running system.
     pub fn is_system(&self) -> bool {
         self.base == Path::new("/")
     }
 
-    /// This process, in the tree.
+    /// Returns the number of this process in the tree.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Where an absolute path lies.
+    /// Returns where an absolute path of the system lies in the tree.
     pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.base.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// What a file of the tree is called on the system it shows.
+    /// Returns the path that a file of the tree has on the system it shows.
     pub fn strip_base<'a>(&self, path: &'a Path) -> std::borrow::Cow<'a, Path> {
         match path.strip_prefix(&self.base) {
             Ok(below) if !self.is_system() => Path::new("/").join(below).into(),
@@ -55,7 +55,7 @@ impl Root {
         text(&self.path(absolute))
     }
 
-    /// A file that holds one number.
+    /// Reads a file that holds one number.
     pub fn number<T: FromStr>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         self.text(absolute)?.parse().ok()
     }
@@ -69,7 +69,7 @@ impl Root {
         T::from_file(self.path(absolute)).ok()
     }
 
-    /// A switch: a file that holds `0` or `1`.
+    /// Reads a switch: a file that holds `0` or `1`.
     pub fn switch(&self, absolute: impl AsRef<Path>) -> Option<bool> {
         self.number::<u64>(absolute).map(|value| value != 0)
     }
@@ -108,8 +108,8 @@ impl Root {
     }
 }
 
-/// A file's text without the white space at its ends. Files of `/proc` and `/sys` need not be
-/// UTF-8 (`cmdline`, device models), so what is not is replaced.
+/// Reads a file's text without the white space at its ends. Files of `/proc` and `/sys` need not be
+/// UTF-8 (`cmdline`, device models), so other bytes are replaced.
 pub(super) fn text(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())

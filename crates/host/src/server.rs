@@ -12,30 +12,31 @@ use kvdyno_record::usage::ProcessUsage;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Between two walks through all pages of a server's processes, which take the time of a processor.
+/// The interval between two walks through all pages of a server's processes, which cost CPU time.
 const WALK_EVERY: Duration = Duration::from_secs(5);
 
-/// A server as it is accounted for.
+/// The accounts of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
-    /// Those the engine named; all others descend from them.
+    /// The processes that the engine named; all others descend from them.
     named: Vec<u32>,
-    /// Context switches at the last reading, of all that were ever seen: by number and start time,
-    /// because numbers come again.
+    /// The context switches of each process ever seen, at its last reading: by number and start
+    /// time, because numbers are reused.
     switches: BTreeMap<(i32, u64), (u64, u64)>,
-    /// The last reading of memory that its processes share.
+    /// The last reading of the memory of processes that share some, and its time.
     walked: Option<(Instant, u64)>,
-    /// No reading is less than the one before it.
+    /// The highest usage so far: no reading is less than the one before it.
     reached: ProcessUsage,
 }
 
 impl Server {
-    /// Those the engine has named when it was opened, now or again. None: there is no server.
+    /// Sets the processes that the engine named when it was opened or reopened; none: there is no
+    /// server.
     pub fn set_processes(&mut self, processes: Vec<u32>) {
         self.named = processes;
     }
 
-    /// All its processes of this moment.
+    /// Returns all processes that the server has at this moment.
     pub fn processes(&self, root: &Root) -> Vec<u32> {
         let mut all: Vec<u32> =
             self.named.iter().flat_map(|pid| with_descendants(root, *pid)).collect();
@@ -44,7 +45,7 @@ impl Server {
         all
     }
 
-    /// Its memory now, or some seconds ago where many pages would have to be walked for it.
+    /// Returns the server's memory now, or some seconds ago if many pages would have to be walked.
     pub fn memory_bytes(&mut self, root: &Root) -> Option<u64> {
         let pids = self.processes(root);
         self.measure_memory(root, &pids)
@@ -60,7 +61,7 @@ impl Server {
         self.walked.map(|(_, bytes)| bytes)
     }
 
-    /// Its usage since the first reading; none: it is not a server, or could never be read.
+    /// Returns the server's usage so far; `None`: there is no server, or it could never be read.
     pub fn usage(&mut self, root: &Root) -> Option<ProcessUsage> {
         if self.named.is_empty() {
             return None;
@@ -87,7 +88,7 @@ impl Server {
             major_faults: own_usage.major_faults + sum(|one| one.stat.cmajflt),
             ..own_usage
         };
-        // The peaks of processes that share memory hold it once for each: the highest reading then.
+        // The peaks of processes that share memory count it for each, so the readings are used.
         let pids: Vec<u32> = all.iter().map(|one| one.stat.pid.unsigned_abs()).collect();
         let shared = has_forks(&pids).then(|| self.measure_memory(root, &pids)).flatten();
         let now = ProcessUsage { rss_peak_bytes: shared.unwrap_or(now.rss_peak_bytes), ..now };

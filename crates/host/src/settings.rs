@@ -1,4 +1,4 @@
-//! Switches and limits of the host that decide figures: by path, as they read.
+//! The texts of switches and limits of the host that decide figures, by path.
 
 use super::{Root, group, pages};
 pub use kvdyno_record::host::settings::{
@@ -7,7 +7,7 @@ pub use kvdyno_record::host::settings::{
 };
 use std::collections::BTreeMap;
 
-/// Read as they are, where they are there.
+/// The files that are read, if they exist.
 const PATHS: [&str; 34] = [
     "/proc/cmdline",
     "/proc/sys/fs/aio-max-nr",
@@ -48,7 +48,7 @@ const PATHS: [&str; 34] = [
 /// The limits of `/proc/self/limits` that engines run into.
 const LIMITS: [&str; 3] = ["Max open files", "Max locked memory", "Max address space"];
 
-/// Reads all of them.
+/// Reads all settings.
 pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let paths = PATHS.iter().map(|path| (*path).to_owned());
@@ -69,7 +69,7 @@ pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     settings
 }
 
-/// Limits that others have set on us.
+/// Returns the limits that others have set on us.
 fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
     let memory = group::memory_above(root);
     let memory = memory.map(|(group, bytes)| format!("{bytes} on {}", group.display()));
@@ -86,9 +86,9 @@ fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Files whose names depend on the machine: the states that an idle processor may fall into (name,
-/// time to wake up, switched off); its flaws, and what the kernel does about each; whether a DAMON
-/// thread runs, which may evict cold cache by itself.
+/// Returns the files whose names depend on the machine: the states that an idle processor may fall
+/// into (name, time to wake up, switched off); its flaws, and what the kernel does about each;
+/// whether a DAMON thread runs, which may evict cold cache by itself.
 fn machine_setting_files(root: &Root) -> Vec<String> {
     const IDLE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
@@ -102,7 +102,7 @@ fn machine_setting_files(root: &Root) -> Vec<String> {
     paths
 }
 
-/// Soft and hard limit: the columns after the name, which holds spaces.
+/// Returns the soft and the hard limit: the columns after the name, which contains spaces.
 fn limit<'a>(limits: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
     let mut fields = line.split_whitespace();

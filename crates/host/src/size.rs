@@ -1,4 +1,4 @@
-//! How large a database is on its volume.
+//! The size of a database on its volume.
 
 use super::raw;
 use fiemap::{FiemapExtentFlags, fiemap};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Smaller files are not asked for their extents.
+/// The extents of files with less space than this are not read.
 const RESERVED_MIN: u64 = 1 << 20;
 
 /// Sums up all regular files below a directory (or one file). Files that vanish meanwhile, as
@@ -36,8 +36,8 @@ pub fn measure(path: &Path) -> io::Result<DatabaseSize> {
     Ok(size)
 }
 
-/// Bytes that `fallocate` set aside in a file and nobody has written. A filesystem that cannot list
-/// extents has none to tell.
+/// Returns the bytes that `fallocate` set aside in a file and nobody has written; 0 if the
+/// filesystem cannot list extents.
 fn unwritten_bytes(file: &Path, allocated: u64) -> u64 {
     if allocated < RESERVED_MIN {
         return 0;

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A state has its name only while it is whole: names are given and taken by rename, under a lock
-//! (flock(2)) on the store's directory that is held for a moment. Who uses a state has a shared
-//! lock on its directory; who makes or removes it has an exclusive one, which ends with its
-//! process. Which state a run needs, and what it does with it, is decided elsewhere.
+//! (flock(2)) on the store's directory that is held for a moment. A user of a state holds a shared
+//! lock on its directory; its maker or remover holds an exclusive one, which ends with its process.
+//! Which state a run needs, and what it does with it, is decided elsewhere.
 
 mod error;
 mod layout;
@@ -54,7 +54,7 @@ pub struct StoredState {
 }
 
 impl StoredState {
-    /// Its record.
+    /// Returns the state's record.
     pub fn record(&self) -> &StateRecord {
         &self.record
     }
@@ -65,7 +65,8 @@ impl StoredState {
         &self.database
     }
 
-    /// The list of its keys, where it is a copy of somebody's database.
+    /// Returns the path of the state's list of keys, which exists if the state is a copy of
+    /// somebody's database.
     pub fn keys(&self) -> PathBuf {
         self.database.with_file_name(KEYS)
     }
@@ -82,17 +83,18 @@ pub struct StateSummary {
     pub id: String,
     /// Its record, or why it cannot be used.
     pub record: Result<StateRecord, String>,
-    /// When it was used last.
+    /// The time of its last use.
     pub last_use: SystemTime,
     /// Space that its files take on the volume.
     pub bytes: u64,
-    /// A run or a command uses it now.
+    /// Whether a run or a command uses it now.
     pub in_use: bool,
 }
 
 impl StateSummary {
-    /// What is in a broken state may be somebody's, and a copy of somebody's database is needed by
-    /// its runs: they are removed only by name.
+    /// Returns whether the state may be removed to make room. The files in a broken state may be
+    /// somebody's, and a copy of somebody's database is needed by its runs: both are removed only
+    /// by name.
     fn is_removable(&self) -> bool {
         let is_made = |record: &StateRecord| record.description.sample.is_none();
         self.record.as_ref().is_ok_and(is_made) && !self.in_use
@@ -120,7 +122,7 @@ impl States {
         Ok(states)
     }
 
-    /// As [`States::open`], and makes the directories above it where they are missing.
+    /// Opens a store as [`States::open`] does, and makes missing directories above it.
     pub fn create(dir: &Path) -> Result<Self, StateError> {
         if let Some(parent) = dir.parent() {
             fs::create_dir_all(parent).map_err(StateError::io("make", parent))?;
@@ -128,13 +130,13 @@ impl States {
         Self::open(dir)
     }
 
-    /// Where it is, absolute.
+    /// Returns the store's directory, absolute.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Held for a moment: while directories get their names and locks. Threads exclude each other,
-    /// too, as each opens the directory anew.
+    /// Locks the store. The lock is held for a moment, while directories get their names and locks.
+    /// Threads exclude each other, too, as each opens the directory anew.
     fn lock(&self) -> Result<DirLock, StateError> {
         DirLock::wait(&self.dir).map_err(StateError::io("lock", &self.dir))
     }
@@ -157,8 +159,8 @@ impl States {
         Ok(())
     }
 
-    /// The state of an id, if its files have the names, lengths and times that were sealed. Counts
-    /// as a use.
+    /// Returns the state of an id, if there is one. Fails if its files do not have the names,
+    /// lengths and times that were sealed. Counts as a use.
     pub fn find(&self, id: &str) -> Result<Option<StoredState>, StateError> {
         let store = self.lock()?;
         let Some(state) = self.acquire(id)? else { return Ok(None) };
@@ -168,7 +170,7 @@ impl States {
         Ok(Some(state))
     }
 
-    /// The caller has locked the store.
+    /// Locks and returns the state of an id, if there is one. The caller has locked the store.
     fn acquire(&self, id: &str) -> Result<Option<StoredState>, StateError> {
         let path = self.path(id)?;
         let lock = match DirLock::open(&path) {
@@ -182,7 +184,8 @@ impl States {
         Ok(Some(StoredState { record, database: path.join(DATABASE), _lock: lock }))
     }
 
-    /// An id that came from elsewhere must not lead out of the store.
+    /// Returns the directory of an id. An id that came from elsewhere must not lead out of the
+    /// store.
     fn path(&self, id: &str) -> Result<PathBuf, StateError> {
         if layout::is_id(id) {
             Ok(self.dir.join(id))
@@ -265,7 +268,7 @@ impl States {
         Ok(states)
     }
 
-    /// `None`: it was removed meanwhile.
+    /// Returns the summary of a state; `None`: it was removed meanwhile.
     fn summary(&self, id: String) -> Result<Option<StateSummary>, StateError> {
         let path = self.dir.join(&id);
         let in_use = self.is_in_use(&path)?;
@@ -280,12 +283,13 @@ impl States {
         };
         let record = record.map_err(|error| error.to_string());
         let modified = |path: &Path| fs::symlink_metadata(path).and_then(|stat| stat.modified());
-        let Ok(made) = modified(&path) else { return Ok(None) };
-        let last_use = modified(&path.join(USED)).unwrap_or(made);
+        let Ok(made_at) = modified(&path) else { return Ok(None) };
+        let last_use = modified(&path.join(USED)).unwrap_or(made_at);
         Ok(Some(StateSummary { id, record, last_use, bytes, in_use }))
     }
 
-    /// Tried under the store's lock, so that nobody takes this for a use.
+    /// Returns whether a state is locked. Tries its lock under the store's, so that nobody takes
+    /// this for a use.
     fn is_in_use(&self, path: &Path) -> Result<bool, StateError> {
         let _store = self.lock()?;
         let Ok(dir) = DirLock::open(path) else { return Ok(false) };
@@ -313,12 +317,13 @@ impl States {
         remove_dir(&leftover).map_err(StateError::io("remove", &leftover))
     }
 
-    /// Removes states until what is kept and one more of this size are within the budget, and
-    /// returns them: the longest unused first, none that is in use or broken. Where that would not
-    /// do, none is removed.
+    /// Removes states until the remaining ones and one more of this size are within the budget, and
+    /// returns the removed ones. Begins with the longest unused, and leaves those in use, broken
+    /// ones and copies of somebody's database. If removing all others would not be enough, none is
+    /// removed.
     pub fn make_room(&self, bytes: u64, budget: u64) -> Result<Vec<StateSummary>, StateError> {
         let mut states = self.list()?;
-        let mut held: u64 = states.iter().map(|state| state.bytes).sum();
+        let mut stored_bytes: u64 = states.iter().map(|state| state.bytes).sum();
         let mut not_removable: Vec<StateSummary> =
             states.iter().filter(|state| !state.is_removable()).cloned().collect();
         let mut removed = Vec::new();
@@ -327,7 +332,7 @@ impl States {
             if needed.saturating_add(bytes) > budget {
                 return Err(self.no_room(bytes, budget, &not_removable));
             }
-            if held.saturating_add(bytes) <= budget {
+            if stored_bytes.saturating_add(bytes) <= budget {
                 return Ok(removed);
             }
             let Some(state) = states.pop() else { return Ok(removed) };
@@ -336,11 +341,11 @@ impl States {
             }
             match self.remove(&state.id) {
                 Ok(()) => {
-                    held -= state.bytes;
+                    stored_bytes -= state.bytes;
                     removed.push(state);
                 }
                 // Another process removed it, or uses it, since it was listed.
-                Err(StateError::Unknown { .. }) => held -= state.bytes,
+                Err(StateError::Unknown { .. }) => stored_bytes -= state.bytes,
                 Err(StateError::InUse { .. }) => {
                     not_removable.push(StateSummary { in_use: true, ..state });
                 }
@@ -380,7 +385,7 @@ fn space_bytes(path: &Path) -> io::Result<u64> {
     size::measure(path).map(|size| size.used_bytes + size.reserved_bytes)
 }
 
-/// Symbolic links inside are removed, not followed.
+/// Removes a directory, if it exists. Symbolic links inside are removed, not followed.
 fn remove_dir(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -388,7 +393,8 @@ fn remove_dir(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A store of another user can be read without being written to.
+/// Returns a function that ignores an error of permission: a store of another user can be read
+/// without being written to.
 fn unless_not_permitted(
     act: &'static str,
     path: &Path,

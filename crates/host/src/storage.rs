@@ -15,25 +15,25 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Stands for a missing filesystem name.
+/// The kind of a bare device, which has no filesystem.
 const RAW: &str = "raw";
 
-/// What lies under a path.
+/// The filesystem and the device under a path.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    /// The path, or where it does not exist its nearest directory that does.
+    /// The path or, if it does not exist, its nearest parent that does.
     pub directory: PathBuf,
     /// The mount it lies on.
     pub mount: Option<Mount>,
     /// The device whose counters cover the volume, or the reason why there is none.
     pub device: Result<Device, String>,
-    /// Its size.
+    /// The size of the volume.
     pub total_bytes: u64,
-    /// Free to this user.
+    /// The bytes free to this user.
     pub free_bytes: u64,
-    /// In use. Less than the part that is not free, if some is reserved for root.
+    /// The bytes in use: fewer than those that are not free, if some are reserved for root.
     pub used_bytes: u64,
-    /// Nothing can be written to it.
+    /// Whether the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -53,7 +53,7 @@ pub enum FilesystemClass {
 }
 
 impl FilesystemClass {
-    /// By the kernel's name of the filesystem.
+    /// Returns the class of a filesystem, by the kernel's name of it.
     pub fn from_kind(kind: &str) -> Self {
         match kind {
             "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
@@ -70,7 +70,7 @@ impl FilesystemClass {
 }
 
 impl Storage {
-    /// Looks at a path, which need not exist.
+    /// Examines a path, which need not exist.
     pub fn from_path(root: &Root, path: &Path) -> io::Result<Self> {
         let directory = nearest_existing(path)?;
         if let Some(number) = raw::number(&directory) {
@@ -93,7 +93,7 @@ impl Storage {
         })
     }
 
-    /// A block device itself: all of it is free.
+    /// Describes a bare block device: all of it is free.
     fn raw(root: &Root, path: PathBuf, number: (u32, u32)) -> Self {
         let bytes = raw::bytes(root, &path);
         let (point, kind) = (path.clone(), RAW.to_owned());
@@ -110,7 +110,7 @@ impl Storage {
         }
     }
 
-    /// `ext4`, `xfs`, `tmpfs`; `unknown` where mountinfo cannot be read.
+    /// Returns the kind, such as `ext4` or `tmpfs`; `unknown`: mountinfo cannot be read.
     pub fn kind(&self) -> &str {
         self.mount.as_ref().map_or("unknown", |mount| &mount.kind)
     }
@@ -125,7 +125,7 @@ impl Storage {
         self.device.as_ref().ok().map(|device| drive::read(root, device))
     }
 
-    /// For the record.
+    /// Returns the filesystem's properties, for the record.
     pub fn filesystem(&self) -> Filesystem {
         let mount = self.mount.as_ref();
         Filesystem {
@@ -139,7 +139,7 @@ impl Storage {
     }
 }
 
-/// The path without symbolic links, or its nearest parent that exists.
+/// Returns the path without symbolic links, or its nearest parent that exists.
 pub(super) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut existing = path.ancestors().filter_map(|ancestor| ancestor.canonicalize().ok());

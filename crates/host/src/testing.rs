@@ -1,4 +1,4 @@
-//! What tests share: trees of copies, directories on a real filesystem, and skipping in sight.
+//! Helpers for tests: trees of copies, directories on a real filesystem, and visible skips.
 
 #![allow(
     missing_docs,
@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 /// This process's number in a fake tree.
 pub const PID: u32 = 4242;
 
-/// A directory that plays `/`.
+/// A directory that stands for `/`.
 pub struct Fake {
     _directory: tempfile::TempDir,
     pub root: Root,
@@ -39,7 +39,7 @@ impl Fake {
         Self { _directory: directory, root }
     }
 
-    /// Puts a file there.
+    /// Adds a file to the tree.
     #[must_use]
     pub fn file(self, path: &str, text: &str) -> Self {
         let path = self.root.path(path);
@@ -48,7 +48,7 @@ impl Fake {
         self
     }
 
-    /// Puts a symbolic link there.
+    /// Adds a symbolic link to the tree.
     #[must_use]
     pub fn link(self, path: &str, to: &str) -> Self {
         let path = self.root.path(path);
@@ -57,14 +57,14 @@ impl Fake {
         self
     }
 
-    /// What a file holds now.
+    /// Returns the current text of a file.
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.root.path(path)).unwrap()
     }
 }
 
-/// A directory on a real filesystem (`/tmp` is often in memory), or a printed line with the reason
-/// to skip the test.
+/// Makes a directory on a real filesystem (`/tmp` is often in memory), or prints a line with the
+/// reason to skip the test.
 pub fn disk_dir(test: &str) -> Option<tempfile::TempDir> {
     let directory = Path::new("/var/tmp");
     let volume = Storage::from_path(&Root::system(), directory).unwrap();
@@ -76,7 +76,7 @@ pub fn disk_dir(test: &str) -> Option<tempfile::TempDir> {
 }
 
 #[cfg(test)]
-/// A file of this many bytes, all of them on the device.
+/// Writes a file of this many bytes, all of them to the device.
 pub(super) fn write_file(path: &Path, bytes: usize) {
     let mut file = std::fs::File::create(path).unwrap();
     let block = vec![0x5a; 1 << 20];
@@ -116,7 +116,8 @@ pub fn again_as_nobody(test: &str) -> bool {
     }
 }
 
-/// This binary by a path that any user may walk: build output often lies in root's home.
+/// Links or copies this binary to a path that any user may walk: build output often lies in root's
+/// home.
 fn where_all_may_read() -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let program = std::env::current_exe().unwrap();
@@ -129,7 +130,7 @@ fn where_all_may_read() -> (tempfile::TempDir, PathBuf) {
     (dir, binary)
 }
 
-/// This process is the one that [`again_as_nobody`] started.
+/// Returns whether this process is the one that [`again_as_nobody`] started.
 pub fn is_nobody() -> bool {
     rustix::process::geteuid().as_raw() == NOBODY
 }

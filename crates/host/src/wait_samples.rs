@@ -18,19 +18,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// So many threads are sampled in one go, in turns where there are more. Measured (CPU time, busy
-/// machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a four-hundredth
-/// of a CPU.
+/// The most threads that are sampled in one go; if there are more, they take turns. Measured (CPU
+/// time, busy machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a
+/// four-hundredth of a CPU.
 const AT_ONCE: usize = 32;
 
-/// After so many samples threads without a role are met again: one that has just begun may not have
-/// had its name yet.
+/// After this many samples threads without a role are examined again: one that had just begun may
+/// not have had its name yet.
 const MEET_AGAIN: usize = 10;
 
-/// The threads that are known, and what they were seen doing since the case began.
+/// The known threads of a phase, and the counts of their states since the case began.
 #[derive(Debug, Default)]
 pub struct WaitSampler {
-    /// By number; null: none of a role's.
+    /// The threads by number; `None`: a thread without a role.
     threads_known: HashMap<u32, Option<RoleThread>>,
     counts: BTreeMap<String, WaitSamples>,
     denied: bool,
@@ -46,7 +46,7 @@ struct RoleThread {
 }
 
 impl WaitSampler {
-    /// Threads of the phase before are forgotten.
+    /// Forgets the threads of the phase before.
     pub fn begin_phase(&mut self) {
         self.threads_known.clear();
     }
@@ -78,12 +78,12 @@ impl WaitSampler {
         self.turn = (self.turn + AT_ONCE.min(many)) % many;
     }
 
-    /// How often each role was seen in which state; none where nothing could be read.
+    /// Returns how often each role was seen in which state; `None`: nothing could be read.
     pub fn counts(&self) -> Option<BTreeMap<String, WaitSamples>> {
         (!self.counts.is_empty()).then(|| self.counts.clone())
     }
 
-    /// Threads were there, and their files could not be read: permission denied.
+    /// Returns whether there were threads, and none of their files could be read.
     pub fn is_denied(&self) -> bool {
         self.denied && self.counts.is_empty()
     }
@@ -95,7 +95,7 @@ impl WaitSampler {
         match File::open(root.path(format!("{dir}/syscall"))) {
             Ok(syscall) => Some(RoleThread { role, syscall }),
             Err(_) => {
-                // One that has ended in between is no refusal.
+                // A thread that has ended in between is no refusal.
                 self.denied |= root.path(dir).exists();
                 None
             }
@@ -113,7 +113,7 @@ impl WaitSampler {
                 let counts = self.counts.entry((*role).to_owned()).or_default();
                 *counter_mut(&String::from_utf8_lossy(&text[..length]), counts) += 1;
             }
-            // It has ended in between.
+            // The thread has ended in between.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
             Ok(_) => {}
             Err(_) => self.denied = true,
@@ -121,8 +121,8 @@ impl WaitSampler {
     }
 }
 
-/// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
-/// arguments; -1 outside of any call, which for a thread that waits is a page fault.
+/// Returns the counter for a line of `/proc/PID/task/TID/syscall`: `running`, or a call's number
+/// and its arguments; -1 outside of any call, which for a thread that waits is a page fault.
 #[expect(non_upper_case_globals, reason = "names of the C library")]
 fn counter_mut<'l>(line: &str, samples: &'l mut WaitSamples) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
@@ -160,17 +160,17 @@ mod tests {
 
     #[test]
     fn a_call_is_counted_by_what_it_waits_for() {
-        let one = WaitSamples::default();
-        assert_eq!(sample_of("running\n"), WaitSamples { running: 1, ..one });
-        assert_eq!(sample_of("-1 0x7ffd 0x55\n"), WaitSamples { read: 1, ..one });
+        let zero = WaitSamples::default();
+        assert_eq!(sample_of("running\n"), WaitSamples { running: 1, ..zero });
+        assert_eq!(sample_of("-1 0x7ffd 0x55\n"), WaitSamples { read: 1, ..zero });
         let call = |number: libc::c_long| sample_of(&format!("{number} 0x3 0x0 0x7ffd 0x55\n"));
-        assert_eq!(call(libc::SYS_fdatasync), WaitSamples { sync: 1, ..one });
-        assert_eq!(call(libc::SYS_pwrite64), WaitSamples { write: 1, ..one });
-        assert_eq!(call(libc::SYS_futex), WaitSamples { lock: 1, ..one });
-        assert_eq!(call(libc::SYS_clock_nanosleep), WaitSamples { sleep: 1, ..one });
-        assert_eq!(call(libc::SYS_io_uring_enter), WaitSamples { ring: 1, ..one });
-        assert_eq!(call(libc::SYS_ppoll), WaitSamples { network: 1, ..one });
-        assert_eq!(call(libc::SYS_mremap), WaitSamples { other: 1, ..one });
+        assert_eq!(call(libc::SYS_fdatasync), WaitSamples { sync: 1, ..zero });
+        assert_eq!(call(libc::SYS_pwrite64), WaitSamples { write: 1, ..zero });
+        assert_eq!(call(libc::SYS_futex), WaitSamples { lock: 1, ..zero });
+        assert_eq!(call(libc::SYS_clock_nanosleep), WaitSamples { sleep: 1, ..zero });
+        assert_eq!(call(libc::SYS_io_uring_enter), WaitSamples { ring: 1, ..zero });
+        assert_eq!(call(libc::SYS_ppoll), WaitSamples { network: 1, ..zero });
+        assert_eq!(call(libc::SYS_mremap), WaitSamples { other: 1, ..zero });
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn real_threads_are_seen_waiting() {
         let lock = std::sync::Mutex::new(());
-        let held = lock.lock().unwrap();
+        let guard = lock.lock().unwrap();
         let mut watch = WaitSampler::default();
         std::thread::scope(|scope| {
             let waits = || drop(lock.lock());
@@ -213,7 +213,7 @@ mod tests {
             {
                 watch.look(&Root::system(), std::process::id(), &["a", "b"]);
             }
-            drop(held);
+            drop(guard);
         });
         let counts = watch.counts();
         let may = !watch.is_denied();

@@ -215,7 +215,7 @@ pub(crate) struct KeepArgs {
 }
 
 impl KeepArgs {
-    /// The longest unused states are removed beyond this.
+    /// The limit of `--states` in bytes; the longest unused states are removed beyond it.
     pub(crate) fn states_bytes(&self) -> Result<Option<u64>, Complaint> {
         self.states.as_deref().map(units::parse_bytes).transpose().map_err(|error| {
             let what = format!("--states: {error}");
@@ -324,7 +324,7 @@ impl BudgetArgs {
     }
 }
 
-/// The share of `--within`.
+/// Parses the share of `--within`.
 pub(crate) fn parse_within(text: &str) -> Result<f64, Complaint> {
     let share = units::parse_share(text);
     let share = share.map_err(|error| Complaint::usage(format!("--within: {error}")))?;
@@ -425,7 +425,7 @@ pub(crate) struct SuitesArgs {
 pub(crate) enum SuitesAction {
     /// Print a suite's file
     Show {
-        /// Its name
+        /// The suite's name
         #[arg(value_parser = SuiteName, hide_possible_values = true)]
         name: String,
     },
@@ -467,7 +467,7 @@ mod tests {
         }
     }
 
-    /// As a shell splits them: not between quotes.
+    /// Splits a line into words as a shell does: not between quotes.
     fn words(line: &str) -> Vec<String> {
         let parts = line.split('\'').enumerate();
         let text = parts

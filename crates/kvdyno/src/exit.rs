@@ -1,4 +1,5 @@
-//! Errors that the user can correct, and the exit code for them: the codes are `record`'s.
+//! Errors that the user can correct, and the exit code for them. The crate `record` defines the
+//! codes.
 
 use kvdyno_host::DataDirError;
 use kvdyno_host::copy::CopyError;
@@ -20,7 +21,7 @@ impl Complaint {
         Self { message: message.into(), hint: None }
     }
 
-    /// The same with a remedy.
+    /// Returns the complaint with a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -33,7 +34,8 @@ impl Complaint {
 #[error("interrupted; nothing was measured")]
 pub struct Interrupted;
 
-/// `did you mean `x`? `, if the typed name is similar to a candidate.
+/// Returns `did you mean`, the most similar candidate and a question mark; empty if none is
+/// similar.
 pub(crate) fn did_you_mean(typed: &str, candidates: &[&str]) -> String {
     let meant = kvdyno_suite::closest(typed, candidates);
     meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
@@ -57,10 +59,10 @@ pub fn from_error(error: &anyhow::Error) -> Exit {
     if error.chain().any(<dyn std::error::Error>::is::<Interrupted>) {
         return Exit::Interrupted;
     }
-    let users = |cause: &(dyn std::error::Error + 'static)| {
+    let is_correctable = |cause: &(dyn std::error::Error + 'static)| {
         cause.is::<Complaint>() || cause.is::<DataDirError>()
     };
-    if error.chain().any(users) { Exit::Usage } else { Exit::Failure }
+    if error.chain().any(is_correctable) { Exit::Usage } else { Exit::Failure }
 }
 
 /// The complaint in an error's chain.

@@ -23,7 +23,7 @@ use printer::Printer;
 use running::runner::Interrupt;
 use std::process::ExitCode;
 
-/// A mistake of the command line has so many characters at most; help is no mistake.
+/// The most characters of a message about a mistake on the command line; help is no mistake.
 const MISTAKE_CHARS_MAX: usize = 2000;
 
 /// Runs the program with the process's arguments.

@@ -31,7 +31,7 @@ fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// Characters of an error message: quoted text may be very long.
+/// The most characters of an error message: quoted text may be very long.
 const WORDS_MAX: usize = 8000;
 
 pub(crate) struct Printer {
@@ -54,28 +54,28 @@ impl Printer {
         }
     }
 
-    /// Data: a block of text.
+    /// Prints data: a block of text.
     pub(crate) fn data(&self, text: &str) {
         self.write_out(&format!("{}\n", escape_text(text.trim_end_matches('\n'))));
     }
 
-    /// A title above a block of data.
+    /// Prints a title above a block of data.
     pub(crate) fn heading(&self, text: &str) {
         self.write_out(&format!("{}\n", self.out.paint(Tone::Strong, &escape_text(text))));
     }
 
-    /// A line or a block of data that starts with a coloured word.
+    /// Prints a line or a block of data that starts with a coloured word.
     pub(crate) fn marked_data(&self, tone: Tone, word: &str, text: &str) {
         let word = self.out.paint(tone, &escape_line(word));
         self.write_out(&format!("{word}{}\n", escape_text(text)));
     }
 
-    /// Machine-readable data, byte for byte.
+    /// Prints machine-readable data, byte for byte.
     pub(crate) fn verbatim(&self, bytes: &[u8]) {
         self.suspend_progress(|| self.out.write(bytes));
     }
 
-    /// Data as indented JSON.
+    /// Prints data as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         // Control characters that JSON permits occur inside strings, where \u is equivalent.
@@ -84,30 +84,31 @@ impl Printer {
         Ok(())
     }
 
-    /// A note; left out with `--quiet`.
+    /// Prints a note, unless `--quiet` is set.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_err(&format!("{}\n", escape_text(text)));
         }
     }
 
-    /// A problem that may distort the figures.
+    /// Prints a problem that may distort the figures.
     pub(crate) fn warning(&self, text: &str) {
         self.write_labelled(Tone::Warning, "warning", text);
     }
 
-    /// A remedy.
+    /// Prints a remedy.
     pub(crate) fn hint(&self, text: &str) {
         self.write_labelled(Tone::Strong, "hint", text);
     }
 
-    /// Why standard output is not complete; none: it is, or its reader left.
+    /// Returns the reason why standard output is incomplete; `None`: it is complete, or its reader
+    /// left.
     pub(crate) fn output_failure(&self) -> Option<anyhow::Error> {
         let failure = self.out.failure.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(anyhow::Error::from(failure).context("failed to write to standard output"))
     }
 
-    /// The error that ends the program, its causes, and its hint.
+    /// Prints the error that ends the program, its causes, and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let mut message = error.to_string();
         self.write_labelled(Tone::Bad, "error", &message);
@@ -124,7 +125,7 @@ impl Printer {
         }
     }
 
-    /// A diagnostic with its own layout and colours (a suite's, with its caret).
+    /// Prints a diagnostic with its own layout and colours (a suite's, with its caret).
     pub(crate) fn diagnostic(&self, rendered: &str) {
         self.write_err(&format!("{}\n", rendered.trim_end_matches('\n')));
     }
@@ -176,7 +177,7 @@ fn wrap_lines(text: &str, indent: usize) -> String {
 struct Stream {
     color: bool,
     sink: Mutex<Option<Box<dyn Write + Send>>>,
-    /// Why the rest could not be written.
+    /// The reason why the rest could not be written.
     failure: Mutex<Option<io::Error>>,
 }
 

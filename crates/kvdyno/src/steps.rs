@@ -5,7 +5,7 @@
 #[cfg(debug_assertions)]
 pub(crate) const DIE_AT: &str = "KVDYNO_DIE_AT";
 
-/// A step is done.
+/// Kills the program, if this is the step in [`DIE_AT`].
 #[cfg(debug_assertions)]
 pub(crate) fn pass_step(step: &str) {
     if std::env::var_os(DIE_AT).is_some_and(|name| name == step) {
@@ -14,6 +14,6 @@ pub(crate) fn pass_step(step: &str) {
     }
 }
 
-/// A step is done.
+/// Does nothing in a release build.
 #[cfg(not(debug_assertions))]
 pub(crate) fn pass_step(_: &str) {}

@@ -7,7 +7,7 @@ pub(crate) enum CodeAddress {
     Kernel(u64),
     /// In a file: which of the [`crate::memory::Files`], and the offset in it.
     File(u32, u64),
-    /// In the code that the kernel lends to processes, from its begin.
+    /// In the code that the kernel maps into processes: the offset from its beginning.
     Vdso(u64),
     /// In memory that no file is mapped to: code that was made at run time.
     Unknown,

@@ -1,4 +1,4 @@
-//! What unwinding needs of a file: where its parts lie in memory, and its tables of frames.
+//! The parts of a file that unwinding needs: where they lie in memory, and its tables of frames.
 
 use framehop::ExplicitModuleSectionInfo;
 use object::read::elf::{ElfFile64, ProgramHeader as _};
@@ -18,7 +18,7 @@ pub(crate) struct ElfFile {
 pub(crate) type Sections = ExplicitModuleSectionInfo<Arc<[u8]>>;
 
 impl ElfFile {
-    /// None: it is no 64-bit ELF file of this machine.
+    /// Parses a file; `None`: it is no 64-bit ELF file.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let file = ElfFile64::<object::Endianness>::parse(bytes).ok()?;
         let endian = file.endian();
@@ -49,8 +49,9 @@ impl ElfFile {
         Some(Self { segments: segments.collect(), sections })
     }
 
-    /// The distance from the addresses that it is linked for to a process's, by a part of the
-    /// process's memory with its code: where it begins, and which part of the file is there.
+    /// Returns the distance from the addresses that the file is linked for to those in a process.
+    /// `start` is where a part of the process's memory with its code begins, and `part` is the part
+    /// of the file that is there.
     pub(crate) fn base(&self, start: u64, part: &Range<u64>) -> Option<u64> {
         // Whole pages are mapped: a part may begin in the file before the code does.
         let overlaps =
@@ -69,7 +70,7 @@ impl ElfFile {
 mod tests {
     use super::*;
 
-    /// As lld links: what is mapped begins with the end of another segment.
+    /// lld links like this: a mapping begins with the end of another segment.
     #[test]
     fn code_that_begins_within_a_page_is_where_it_is_linked() {
         let file = ElfFile {

@@ -1,8 +1,8 @@
 //! Pages of stacks that were never touched, as in a large array of which little is used.
 //!
-//! When the kernel samples a stack, it copies memory up to the first page that is not there. What
-//! called the function with the array is beyond it. A page is there once it is read, and a read by
-//! this program is enough. So only the first samples of a thread are cut.
+//! When the kernel samples a stack, it copies memory up to the first page that is not there. The
+//! callers of the function with the array are beyond it. A page is there once it is read, and a
+//! read by this program is enough. So only the first samples of a thread are cut.
 
 use crate::memory::end_of_mapping;
 use crate::rings::{STACK_BYTES, Sample};
@@ -11,10 +11,10 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-/// The holes of one process that are known.
+/// The known holes of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Holes {
-    /// Where copies ended, by thread.
+    /// The addresses where copies ended, by thread.
     ends: HashSet<(u32, u64)>,
 }
 

@@ -4,7 +4,8 @@
 //! A sample is taken for every hundredth of a second of a thread's time on a CPU
 //! (`perf_event_open(2)`). It has the registers and the top of the stack. These are kept until the
 //! phase is over, because unwinding takes CPU time that the measured process needs.
-//! It neither judges nor draws: `analysis` merges trials, `render` writes files, the page draws.
+//! This crate neither judges nor draws: `analysis` merges trials, `render` writes files, the page
+//! draws.
 
 mod address;
 mod elf;

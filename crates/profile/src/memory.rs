@@ -9,21 +9,21 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a list of mappings calls the kernel's code in a process.
+/// The name of the kernel's code in a list of a process's mappings.
 const VDSO: &str = "[vdso]";
 
 /// A part of memory with code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
     pub(crate) range: Range<u64>,
-    /// In the file, where it begins.
+    /// The offset in the file where it begins.
     pub(crate) offset: u64,
-    /// Empty: it is not of a file.
+    /// The path of its file; empty: it has none.
     pub(crate) path: String,
 }
 
 impl Mapping {
-    /// What it has of the file.
+    /// Returns the part of the file that is mapped.
     pub(crate) fn part(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.range.end - self.range.start)
     }
@@ -35,7 +35,7 @@ pub(crate) fn list_mappings(root: &Root, pid: u32) -> Vec<Mapping> {
     text.lines().filter_map(parse_mapping).collect()
 }
 
-/// Where the part of a process's memory ends that an address is in; none: it is in none.
+/// Returns the end of the mapping that contains an address; `None`: none does.
 pub(crate) fn end_of_mapping(root: &Root, pid: u32, address: u64) -> Option<u64> {
     let text = root.text(format!("/proc/{pid}/maps"))?;
     let ranges = text.lines().filter_map(|line| parse_range(line.split(' ').next()?));
@@ -43,7 +43,7 @@ pub(crate) fn end_of_mapping(root: &Root, pid: u32, address: u64) -> Option<u64>
     ranges.next().map(|range| range.end)
 }
 
-/// `7f52a000-7f52b000`.
+/// Parses a range, such as `7f52a000-7f52b000`.
 fn parse_range(text: &str) -> Option<Range<u64>> {
     let (start, end) = text.split_once('-')?;
     Some(parse_hex(start)?..parse_hex(end)?)
@@ -72,7 +72,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// An address in a mapping.
+    /// Converts an address in a mapping.
     pub(crate) fn locate(&mut self, mapping: &Mapping, address: u64) -> CodeAddress {
         let within = address - mapping.range.start;
         if mapping.path == VDSO {
@@ -96,7 +96,7 @@ impl Files {
         &self.paths
     }
 
-    /// The file of a mapping; none: it has no code of a file that is there.
+    /// Returns the file of a mapping; `None`: it has none that can be read and parsed.
     pub(crate) fn parse(&mut self, mapping: &Mapping) -> Option<Arc<ElfFile>> {
         let parsed = self.parsed.entry(mapping.path.clone()).or_insert_with(|| {
             let bytes = match &*mapping.path {
@@ -109,7 +109,7 @@ impl Files {
     }
 }
 
-/// The kernel's code in this process, which is the same in all.
+/// Returns where the kernel's code is in this process; the code is the same in all.
 pub(crate) fn own_vdso() -> Option<Range<u64>> {
     let mappings = list_mappings(&Root::system(), std::process::id());
     mappings.into_iter().find(|mapping| mapping.path == VDSO).map(|mapping| mapping.range)

@@ -9,7 +9,7 @@ use kvdyno_record::profile::{CUT, Function, KERNEL, VDSO};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// The functions at addresses, outermost first: one, and those inlined into it there.
+/// The functions at addresses, outermost first: a function, and those inlined into it there.
 pub(crate) struct Names {
     functions: Vec<Function>,
     numbers: HashMap<Function, u32>,
@@ -61,7 +61,7 @@ impl Names {
     }
 }
 
-/// Where symbols come from.
+/// The source of symbols.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Module {
     Kernel,

@@ -12,18 +12,18 @@ pub(crate) struct PhaseStacks {
     pub(crate) name: String,
     pub(crate) roles: Vec<String>,
     pub(crate) lost: u64,
-    /// By process and thread.
+    /// The threads, by the numbers of process and thread.
     pub(crate) threads: BTreeMap<(u32, u32), ThreadStacks>,
 }
 
 /// The stacks of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStacks {
-    /// Empty: it ended before it was read.
+    /// The thread's name; empty: it ended before its name was read.
     pub(crate) name: String,
-    /// It is of a server's processes.
+    /// Whether it belongs to a server's processes.
     pub(crate) of_server: bool,
-    /// It is of the process that was watched, and not of one that this started.
+    /// Whether it belongs to the watched process itself, and not to one that this started.
     pub(crate) of_first: bool,
     pub(crate) cut: u64,
     pub(crate) stacks: HashMap<Stack, u64>,
@@ -41,7 +41,7 @@ impl PhaseStacks {
         self.threads.values().any(|thread| thread.generates_load(names))
     }
 
-    /// With names. `has_names`: functions of the load generator have them.
+    /// Returns the profile with names. `has_names`: functions of the load generator have names.
     pub(crate) fn symbolize(
         &self,
         names: &Names,
@@ -99,7 +99,7 @@ impl Paths {
         self.all
     }
 
-    /// The path of a stack's innermost function.
+    /// Returns the number of the path to a stack's innermost function.
     fn number(&mut self, stack: &Stack, names: &Names) -> u32 {
         let functions = stack.iter().rev().flat_map(|address| names.find_functions(*address));
         let mut caller = None;

@@ -13,8 +13,8 @@ use kvdyno_record::profile::ProfileFile;
 use std::collections::HashMap;
 use std::io;
 
-/// Samples that are kept until a phase is over. A thread takes about 300 KiB per second; beyond
-/// this, stacks are unwound while the phase runs.
+/// The size of the samples that are kept until a phase is over. A thread takes about 300 KiB per
+/// second; beyond this, stacks are unwound while the phase runs.
 const KEPT_BYTES_MAX: usize = 128 << 20;
 
 /// The kind of a watched process.
@@ -63,7 +63,7 @@ struct CurrentPhase {
 }
 
 impl Profiler {
-    /// Samples nothing until a phase begins.
+    /// Makes a profiler, which samples nothing until a phase begins.
     pub fn new(root: &Root, watches: Vec<Watch>) -> Self {
         Self {
             root: root.clone(),
@@ -75,7 +75,7 @@ impl Profiler {
         }
     }
 
-    /// What it does not sample, as sentences.
+    /// Returns a sentence for each kind of functions that is not sampled.
     pub fn unsampled_functions(&self) -> Vec<String> {
         let kernel = self.watches.iter().all(|watch| watch.rings.kernel);
         let sentence = "profile: functions of the kernel, without rights to sample them (as root, \
@@ -90,7 +90,7 @@ impl Profiler {
         self.watches.iter_mut().try_for_each(|watch| watch.rings.enable())
     }
 
-    /// Takes what was sampled from the kernel; several times per second.
+    /// Takes the samples from the kernel; call it several times per second.
     pub fn look(&mut self) {
         let Self { root, watches, files, rules, current, .. } = self;
         let Some(phase) = current else { return };
@@ -107,7 +107,7 @@ impl Profiler {
         }
     }
 
-    /// Samples no more, and unwinds the phase's stacks.
+    /// Stops sampling, and unwinds the phase's stacks.
     pub fn end_phase(&mut self) -> io::Result<()> {
         if self.current.is_none() {
             return Ok(());
@@ -121,7 +121,7 @@ impl Profiler {
         disabled
     }
 
-    /// All phases, with the names of functions; none: no phase was sampled.
+    /// Returns all phases, with the names of functions; `None`: no phase was sampled.
     pub fn finish(mut self) -> Option<ProfileFile> {
         // A worker that died ended no phase.
         let _ = self.end_phase();
@@ -144,7 +144,7 @@ impl Profiler {
 }
 
 impl CurrentPhase {
-    /// Notes the code and the name of a process and a thread while they are there.
+    /// Reads the code of a process and the name of a thread while they exist.
     fn note_thread(&mut self, root: &Root, sample: &Sample, (kind, watched): (Watched, u32)) {
         let &Sample { pid, tid, .. } = sample;
         let meet = || (Process::load(root, pid), Holes::default());

@@ -15,8 +15,8 @@ use std::io;
 /// be met always, or never.
 pub const RATE_HZ: u32 = 99;
 
-/// The top of a stack that a sample contains. Threads of an engine use less by far; the kernel
-/// copies what is there.
+/// The size of a stack's top that a sample contains. Threads of an engine use less by far; the
+/// kernel copies what is there.
 pub(crate) const STACK_BYTES: u32 = 32 << 10;
 
 /// Sizes of the rings, in the order they are tried for all CPUs: users without rights have
@@ -33,11 +33,11 @@ pub(crate) struct Sample {
     pub(crate) tid: u32,
     /// Addresses in the kernel, innermost first; empty: it was in user mode.
     pub(crate) kernel: Vec<u64>,
-    /// Registers in user mode; none: it has no user mode any more.
+    /// The thread's state in user mode; `None`: it has no user mode any more.
     pub(crate) user: Option<UserState>,
 }
 
-/// Where a thread was in user mode.
+/// The state of a thread in user mode.
 #[derive(Debug)]
 pub(crate) struct UserState {
     pub(crate) ip: u64,
@@ -48,7 +48,7 @@ pub(crate) struct UserState {
 }
 
 impl Sample {
-    /// The memory that it takes, about.
+    /// Returns approximately how many bytes of memory the sample takes.
     pub(crate) fn bytes(&self) -> usize {
         let stack = self.user.as_ref().map_or(0, |user| user.stack.len());
         size_of::<Self>() + self.kernel.len() * 8 + stack
@@ -58,7 +58,7 @@ impl Sample {
 /// The rings of one process.
 pub(crate) struct Rings {
     rings: Vec<Sampler>,
-    /// The kernel's functions are sampled, too.
+    /// Whether the kernel's functions are sampled, too.
     pub(crate) kernel: bool,
 }
 
@@ -73,17 +73,17 @@ impl Rings {
         }
     }
 
-    /// Samples from now on.
+    /// Starts sampling.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
         self.rings.iter_mut().try_for_each(|ring| ring.enable())
     }
 
-    /// Samples no more.
+    /// Stops sampling.
     pub(crate) fn disable(&mut self) -> io::Result<()> {
         self.rings.iter_mut().try_for_each(|ring| ring.disable())
     }
 
-    /// Shows each sample since the last time. Returns how many the kernel could not hand over.
+    /// Calls `see` with each sample since the last call. Returns how many were lost.
     pub(crate) fn drain(&mut self, mut see: impl FnMut(Sample)) -> u64 {
         let mut lost = 0;
         for ring in &mut self.rings {

@@ -16,7 +16,7 @@ fn compile(dir: &Path, test: &str) -> Option<PathBuf> {
     compile_with_array(dir, 1 << 10, test)
 }
 
-/// The program with an array of this size on its stack.
+/// Compiles the program with an array of this size on its stack.
 fn compile_with_array(dir: &Path, bytes: usize, test: &str) -> Option<PathBuf> {
     let (source, program) = (dir.join("busy.c"), dir.join("busy"));
     let text = PROGRAM.replace("char padding[1024]", &format!("char padding[{bytes}]"));
@@ -31,7 +31,7 @@ fn compile_with_array(dir: &Path, bytes: usize, test: &str) -> Option<PathBuf> {
     Some(program)
 }
 
-/// The program's profile while it computes for a while; none: samples are not permitted.
+/// Profiles the program while it computes for a while; `None`: samples are not permitted.
 fn profile(program: &Path, test: &str) -> Option<ProfileFile> {
     let root = Root::system();
     let mut child = Child::spawn(Command::new(program), None).unwrap();
@@ -51,7 +51,7 @@ fn profile(program: &Path, test: &str) -> Option<ProfileFile> {
             profiler.look();
         }
     };
-    // What it does between two phases is no sample.
+    // Nothing is sampled between two phases.
     input.write_all(b"go\n").unwrap();
     computes(&mut profiler);
     for phase in ["first", "second"] {
@@ -77,8 +77,8 @@ fn path_names(file: &ProfileFile, path: u32) -> Vec<&str> {
     names
 }
 
-/// The share of samples whose stack has these functions, one called by the other. On a busy machine
-/// the kernel often interrupts the last.
+/// Returns the share of samples whose stack has these functions, one called by the other. On a busy
+/// machine the kernel often interrupts the last.
 fn share_of(file: &ProfileFile, threads: &ThreadsProfile, calls: &[&str]) -> f64 {
     let has = |path: u32| path_names(file, path).windows(calls.len()).any(|part| part == calls);
     let counts = threads.stacks.iter().filter(|(path, _)| has(*path)).map(|(_, count)| count);
@@ -116,7 +116,8 @@ fn functions_of_threads_are_named_with_those_inlined_into_them() {
     }
 }
 
-/// As packages of distributions are: stripped, the rest in a file of its own.
+/// The program is like those in packages of distributions: stripped, with its symbols in a separate
+/// file.
 #[test]
 fn names_come_from_a_separate_file_and_else_are_addresses() {
     let test = "names_come_from_a_separate_file_and_else_are_addresses";
@@ -139,13 +140,13 @@ fn names_come_from_a_separate_file_and_else_are_addresses() {
     let Some(file) = profile(&program, test) else { return };
     let readers = threads_named(&file, 0, "readers");
     let own = |path: u32| path_names(&file, path).iter().any(|name| name.starts_with("busy+0x"));
-    let named = readers.stacks.iter().filter(|(path, _)| own(*path)).map(|(_, count)| count);
-    assert!(named.sum::<u64>() * 10 > readers.samples * 8, "{file:?}");
+    let counts = readers.stacks.iter().filter(|(path, _)| own(*path)).map(|(_, count)| count);
+    assert!(counts.sum::<u64>() * 10 > readers.samples * 8, "{file:?}");
     // Unwinding needs no symbols.
     assert!(readers.cut * 10 <= readers.samples, "{}", readers.cut);
 }
 
-/// An array of which only the begin is used: its other pages are not in memory.
+/// Only the beginning of the array is used: its other pages are not in memory.
 #[test]
 fn a_hole_in_a_stack_does_not_cut_it() {
     let test = "a_hole_in_a_stack_does_not_cut_it";
@@ -156,7 +157,7 @@ fn a_hole_in_a_stack_does_not_cut_it() {
     assert!(readers.cut * 5 <= readers.samples, "{} of {}", readers.cut, readers.samples);
 }
 
-/// A stack that is deeper than what a sample contains.
+/// The stack is deeper than what a sample contains.
 #[test]
 fn a_stack_that_is_too_deep_is_cut_and_said_to_be() {
     let test = "a_stack_that_is_too_deep_is_cut_and_said_to_be";

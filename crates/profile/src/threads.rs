@@ -1,4 +1,4 @@
-//! Whose a thread is, by its name and by what it does.
+//! The owner of a thread, by its name and its functions.
 
 use kvdyno_host::Root;
 use kvdyno_record::profile::ThreadOwner;
@@ -7,7 +7,8 @@ use kvdyno_record::usage::THREAD_NAME;
 /// The worker's own functions, with which every thread of a role begins.
 const LOAD_GENERATOR: &str = "kvdyno_worker::";
 
-/// Threads without a name of their own have that of the thread which started them.
+/// The name shown for threads without one of their own, which have that of the thread that started
+/// them.
 const UNNAMED: &str = "unnamed";
 
 /// Whether a function is the load generator's.
@@ -15,13 +16,14 @@ pub(crate) fn is_load_generator(function: &str) -> bool {
     function.contains(LOAD_GENERATOR)
 }
 
-/// A thread's name; none: it has ended.
+/// Reads a thread's name; `None`: it has ended.
 pub(crate) fn read_name(root: &Root, pid: u32, tid: u32) -> Option<String> {
     root.text(format!("/proc/{pid}/task/{tid}/comm"))
 }
 
-/// Whose a thread of a worker is. `generates_load`: functions of the load generator are in its
-/// stacks; none: no stack of the case has any, because the worker has no symbols.
+/// Returns the name and the owner of a worker's thread. `generates_load`: functions of the load
+/// generator are in its stacks; `None`: not known, because the worker has no symbols or all of the
+/// thread's stacks are cut.
 pub(crate) fn classify_of_worker(
     name: &str,
     roles: &[String],
@@ -40,7 +42,7 @@ pub(crate) fn classify_of_worker(
     }
 }
 
-/// Whose a thread of a server is.
+/// Returns the name and the owner of a server's thread.
 pub(crate) fn classify_of_server(name: &str, is_supervisor: bool) -> (String, ThreadOwner) {
     if is_supervisor {
         return ("supervisor".to_owned(), ThreadOwner::LoadGenerator);
@@ -48,7 +50,7 @@ pub(crate) fn classify_of_server(name: &str, is_supervisor: bool) -> (String, Th
     (without_number(name), ThreadOwner::Server)
 }
 
-/// Threads that differ only in a number are of one kind.
+/// Returns a thread's name without its number: threads that differ only in it are of one kind.
 fn without_number(name: &str) -> String {
     let separator = |c: char| matches!(c, '-' | '_' | ':' | '#' | '.' | ' ' | '/');
     let kind = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(separator);

@@ -1,4 +1,4 @@
-//! From registers and the top of a stack to the calls that led there.
+//! Unwinds stacks: from registers and the top of a stack to the calls that led there.
 
 use crate::address::{CodeAddress, Stack};
 use crate::memory::{Files, Mapping, list_mappings};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Deeper stacks are cut.
 const DEPTH_MAX: usize = 512;
 
-/// Rules of frames that are known, of all processes.
+/// The known rules of frames, of all processes.
 pub(crate) type Rules = CacheNative<MayAllocateDuringUnwind>;
 
 /// The code of a process, as it was in one phase.
@@ -23,12 +23,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process that runs.
+    /// Reads the code of a process that runs.
     pub(crate) fn load(root: &Root, pid: u32) -> Self {
         Self { mappings: list_mappings(root, pid), unwinder: None }
     }
 
-    /// Code that it has loaded since. Returns whether there is any.
+    /// Reads the code again. Returns whether it has changed.
     pub(crate) fn reload(&mut self, root: &Root, pid: u32) -> bool {
         let mappings = list_mappings(root, pid);
         let is_new = !mappings.is_empty() && mappings != self.mappings;
@@ -38,12 +38,12 @@ impl Process {
         is_new
     }
 
-    /// Whether its instruction is in memory that is known.
+    /// Returns whether the thread's instruction is in known memory.
     pub(crate) fn has_mapping(&self, user: &UserState) -> bool {
         self.mapping(user.ip).is_some()
     }
 
-    /// A sample's stack, and whether its callers are all known.
+    /// Returns a sample's stack, and whether its callers are all known.
     pub(crate) fn unwind(
         &mut self,
         sample: &Sample,
@@ -77,7 +77,7 @@ impl Process {
                 Ok(Some(frame)) => {
                     let address = frame.address_for_lookup();
                     let Some(mapping) = self.mapping(address) else {
-                        // What was read is no return address.
+                        // The value that was read is no return address.
                         if matches!(frame, FrameAddress::InstructionPointer(_)) {
                             stack.push(CodeAddress::Unknown);
                         }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Watch {
-    /// It does not: nothing runs besides the measurement.
+    /// Block I/O is not watched: nothing runs besides the measurement.
     #[default]
     Off,
     /// Counts and latencies.
     Latency,
-    /// And every request, as a line of `blockio.csv`.
+    /// Counts, latencies, and every request as a line of `blockio.csv`.
     Log,
 }
 
@@ -25,10 +25,10 @@ pub enum Watch {
 pub struct BlockIoFile {
     /// The devices that were watched: the one under the volume, or those below it.
     pub devices: Vec<WatchedDevice>,
-    /// What each phase did, in the order they happened; requests that ended between its go and
-    /// its end.
+    /// The requests of each phase, in the order of the phases: those that completed between its
+    /// start and its end.
     pub phases: Vec<PhaseBlockIo>,
-    /// Lines of `blockio.csv`; null: none was requested.
+    /// Number of lines of `blockio.csv`; null: no log was requested.
     pub logged: Option<u64>,
 }
 
@@ -44,9 +44,9 @@ pub struct WatchedDevice {
 /// The requests of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseBlockIo {
-    /// Its name.
+    /// The phase's name.
     pub phase: String,
-    /// The difference of two readings.
+    /// The counts of the phase: the difference of two readings.
     pub io: BlockIo,
 }
 
@@ -56,7 +56,7 @@ pub struct PhaseBlockIo {
 pub struct BlockIoReading {
     /// The phase's name.
     pub phase: String,
-    /// By the system's clock.
+    /// Time of the reading by the system's clock, in nanoseconds since 1970.
     pub at_unix_ns: u64,
     /// The counts.
     pub io: BlockIo,
@@ -65,7 +65,7 @@ pub struct BlockIoReading {
 /// Counts of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockIo {
-    /// By device, kind and owner; those without a request are left out.
+    /// Counts by device, kind and owner; combinations without a request are left out.
     pub cells: Vec<Cell>,
     /// Requests that were not counted.
     pub lost: Lost,
@@ -93,7 +93,7 @@ impl BlockIo {
 /// Requests of one kind by one owner to one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
-    /// By its place in [`BlockIoFile::devices`].
+    /// The device, by its index in [`BlockIoFile::devices`].
     pub device: u32,
     /// The kind of request.
     pub kind: IoKind,
@@ -101,15 +101,16 @@ pub struct Cell {
     pub owner: IoOwner,
     /// Requests completed.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: u64,
-    /// Of them with FUA: durable on their own, without a flush.
+    /// Requests with FUA among them, which are durable on their own, without a flush.
     pub fua: u64,
-    /// Sum of their latencies: handed to the driver to completed. The wait in the kernel's
-    /// scheduler before that is not in it.
+    /// Sum of their latencies, from the handover to the driver to the completion. The wait in the
+    /// kernel's scheduler before that is not included.
     pub latency_ns: u64,
-    /// Requests by latency: slot and count, of slots that are not empty. A slot below 8 is its
-    /// nanoseconds; another begins at `(8 + slot % 8) << (slot / 8 - 1)`: eight an octave.
+    /// The requests by latency: slot and count of each slot that is not empty. A slot below 8 is
+    /// that number of nanoseconds; any other begins at `(8 + slot % 8) << (slot / 8 - 1)`: eight
+    /// slots per octave.
     pub slots: Vec<(u32, u64)>,
 }
 
@@ -157,7 +158,7 @@ pub enum IoKind {
 }
 
 impl IoKind {
-    /// In the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Metadata, Self::Flush, Self::Discard, Self::Other];
 
@@ -189,7 +190,7 @@ pub enum IoOwner {
 }
 
 impl IoOwner {
-    /// In the order of their numbers.
+    /// All owners, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Ours, Self::Kernel, Self::Foreign];
 
     /// In a table cell.
@@ -205,18 +206,18 @@ impl IoOwner {
 /// Requests that are missing in the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
-    /// Completed without a recorded begin: begun before the watch, or missed.
+    /// Requests that completed without a recorded begin: begun before the watch, or missed.
     pub unseen: u64,
-    /// Begun when the table of requests in flight was full.
+    /// Requests that began when the table of requests in flight was full.
     pub full: u64,
-    /// Times that the kernel did not run the program because it was running it already.
+    /// How often the kernel did not run the tracing program because it was running it already.
     pub skipped: u64,
-    /// Counted, but not in the log: its buffer was full.
+    /// Requests that were counted but not logged, because the log's buffer was full.
     pub log: u64,
 }
 
 impl Lost {
-    /// All that is missing in the counts.
+    /// Returns how many requests are missing in the counts.
     pub fn requests(&self) -> u64 {
         // A skipped begin is an unseen end later; a skipped end is nowhere else.
         self.unseen + self.full + self.skipped

@@ -27,38 +27,39 @@ pub struct CaseRecord {
     pub case: Case,
     /// 1, or more when a resumed run had to repeat it (its database was missing).
     pub attempt: u32,
-    /// How it ended.
+    /// How the case ended.
     pub outcome: Outcome,
-    /// Who did it; null where no worker was found.
+    /// The worker that did the work; null where none was found.
     pub worker: Option<WorkerIdentity>,
     /// The server that kept the data; null: the engine is in its worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
     /// How the RAM limit was enforced.
     pub ram_limit: RamLimit,
-    /// The volume of its database, where that was made for it or named by the suite.
+    /// The volume of its database; null where none was made for it and the suite names none.
     pub volume: Option<VolumeRecord>,
     /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
     pub concurrent_runs: Vec<u32>,
-    /// When it began, by the system's clock.
+    /// When the case began, by the system's clock, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Start to exit of the worker process.
+    /// Time from the start of the worker process to its exit.
     pub wall_ns: u64,
-    /// The whole worker process, from wait4(2): what `time` prints.
+    /// Usage of the whole worker process from wait4(2), as `time` prints it; null: not read.
     pub process: Option<ProcessUsage>,
-    /// Each open of the engine.
+    /// Duration of each opening of the engine, in order.
     pub opens_ns: Vec<u64>,
-    /// The last close.
+    /// Duration of the engine's last closing; null: it was not reported.
     pub close_ns: Option<u64>,
     /// The worker's clock.
     pub clock: Option<Clock>,
-    /// In the order they happened; a case that ended early has fewer than planned.
+    /// The phases, in the order they happened; a case that ended early has fewer than planned.
     pub phases: Vec<PhaseRecord>,
     /// Cases that used the database between its load and this case, in order.
     pub database_used_by: Vec<String>,
-    /// The copy of the database that the case worked on; null: on the database itself.
+    /// The copy of the database that the case worked on; null: it worked on the database itself.
     pub database_copy: Option<CopyRecord>,
-    /// It was not run: its database is this state of an earlier run. Null: it was run.
+    /// The state of an earlier run that is the case's database; the case itself was not run. Null:
+    /// the case was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<StateOrigin>,
     /// Everything that could not be enforced or measured, each as a sentence. Empty is good.
@@ -71,76 +72,76 @@ pub struct CaseRecord {
 pub enum Copying {
     /// Byte by byte; holes stay holes.
     Copy,
-    /// By the filesystem (`FICLONE`): both have the same blocks until one of them is written.
+    /// By the filesystem (`FICLONE`): both files share their blocks until one of them is written.
     Reflink,
 }
 
 /// A state, and the run that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateOrigin {
-    /// The state: `kvdyno state list` has it.
+    /// The state's id, as in `kvdyno state list`.
     pub id: String,
     /// The run that made it.
     pub run: String,
-    /// When, in nanoseconds since 1970.
+    /// When the state was made, in nanoseconds since 1970.
     pub made_unix_ns: u64,
 }
 
 /// A copy of a database, as it was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyRecord {
-    /// How, for all of its files: by reflinks where the filesystem has them and the case only
+    /// The method for all of its files: reflinks where the filesystem has them and the case only
     /// reads, else byte by byte, since the first write to a shared block moves it.
     pub method: Copying,
-    /// The state of an earlier run that it is a copy of; null: this run loaded it.
+    /// The state of an earlier run that was copied; null: this run loaded the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<StateOrigin>,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Bytes in them, holes left out.
+    /// Bytes in these files, holes left out.
     pub bytes: u64,
-    /// Until all of it was on the device.
+    /// Time until all of the copy was on the device.
     pub took_ns: u64,
 }
 
-/// Which program did the work.
+/// The program that did the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerIdentity {
-    /// Where it was found.
+    /// Where the worker's file was found.
     pub path: PathBuf,
-    /// Of the file.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
-    /// Its own description.
+    /// The worker's description of itself.
     pub description: WorkerDescription,
-    /// The library of its engine; null: the engine is part of it.
+    /// The library of its engine; null: the engine is part of the worker.
     pub library: Option<Library>,
 }
 
 /// The server of a case, as its supervisor ran it: inside the RAM limit, the client outside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRecord {
-    /// Where it was reached: `unix:PATH` or `tcp://***@ADDRESS:PORT`.
+    /// The address at which it was reached: `unix:PATH` or `tcp://***@ADDRESS:PORT`.
     pub address: String,
-    /// How it was started, the last time.
+    /// The command of its last start, word by word.
     pub command: Vec<String>,
-    /// Each start, until it answered.
+    /// Duration of each start, until the server answered.
     pub starts_ns: Vec<u64>,
-    /// Each stop in order.
+    /// Duration of each orderly stop.
     pub stops_ns: Vec<u64>,
-    /// Supervisor and server to their end, from wait4(2).
+    /// Usage of the supervisor and the server up to their end, from wait4(2).
     pub usage: Option<ProcessUsage>,
 }
 
 /// How the RAM limit was enforced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RamLimit {
-    /// The planned limit.
+    /// The planned limit; null: none.
     pub requested_bytes: Option<u64>,
     /// The mechanism: `cgroup v1`, `cgroup v2`; null: it was not enforced.
     pub enforced_by: Option<String>,
-    /// Why not.
+    /// Why the limit was not enforced.
     pub reason: Option<String>,
-    /// The group's last readings.
+    /// The last readings of the memory cgroup.
     pub group: Option<GroupUsage>,
     /// The memory tier below the limit; null: none.
     pub tier: Option<TierRecord>,
@@ -149,11 +150,11 @@ pub struct RamLimit {
 /// The worker's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// `tsc` or `monotonic`.
+    /// The clock in use: `tsc` or `monotonic`.
     pub kind: String,
     /// Ticks in a second.
     pub hz: f64,
-    /// Why not the fastest clock, or empty.
+    /// Why the clock is not the fastest one; empty: it is.
     pub note: String,
     /// Drift against the system's raw clock over the case; null: not reported, or the same clock.
     pub drift_ppm: Option<f64>,
@@ -168,81 +169,85 @@ pub struct Clock {
 pub struct PhaseRecord {
     /// Its name in the plan.
     pub name: String,
-    /// `load`, `settle`, `verify`, `evict`, `reopen`, `warmup`, `measure`.
+    /// Its kind: `load`, `settle`, `verify`, `warm`, `evict`, `reopen`, `warmup`, `measure`.
     pub kind: String,
-    /// When it began, by the system's clock.
+    /// When the phase began, by the system's clock, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// By the worker's clock.
+    /// Duration of the phase by the worker's clock.
     pub wall_ns: u64,
-    /// It was ended early.
+    /// Whether the phase was ended early.
     pub stopped: bool,
-    /// Of a phase in turns, what was between them; null: it was measured at a stretch.
+    /// The turns of the phase; null: it was measured at a stretch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsRecord>,
-    /// Counters before.
+    /// Counters before the phase.
     pub before: Snapshot,
-    /// Counters after.
+    /// Counters after the phase.
     pub after: Snapshot,
-    /// Counters once more when everything dirty was on the device (syncfs), and how long that
-    /// took; the phase's device writes are counted to here. Null where nothing was written.
+    /// Counters read once more when all dirty data was on the device (syncfs), and how long that
+    /// took in nanoseconds; the phase's device writes are counted up to here. Null where nothing
+    /// was written.
     pub synced: Option<(Snapshot, u64)>,
     /// The results of each role.
     pub roles: Vec<RoleResult>,
-    /// Of a crew, the results of each rank.
+    /// The results of each rank of a crew; empty: no crew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankResult>,
-    /// Instructions of its threads in their operations, where valgrind counts them.
+    /// Instructions of the phase's threads in their operations; null where valgrind does not count
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<u64>,
-    /// Of a verify phase.
+    /// The results of a verify phase; null for other phases.
     pub verified: Option<Verified>,
-    /// Of a settle phase: whether the engine settled, and its report.
+    /// Whether the engine settled, and the engine's report, for a settle phase; null for other
+    /// phases.
     pub settled: Option<(bool, String)>,
-    /// Records that the database had when it was over, by the load generator's count of what it
-    /// wrote and deleted; null: unknown.
+    /// Records that the database had when the phase was over, by the load generator's count of what
+    /// it wrote and deleted; null: unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_records: Option<u64>,
-    /// Of an evict phase: the methods, in words (`fadvise`, `drop_caches`).
+    /// The methods of an evict phase, in words (`fadvise`, `drop_caches`); null for other phases.
     pub evicted: Option<String>,
     /// How much of the database was cached when the phase began.
     pub resident_before: Option<Residency>,
-    /// How much of the database was cached at its end.
+    /// How much of the database was cached when the phase ended.
     pub resident_after: Option<Residency>,
-    /// The database when it was over.
+    /// Size of the database when the phase was over.
     pub database: Option<DatabaseSize>,
 }
 
 /// The results of one role in one phase. A load is one role named `load`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleResult {
-    /// The role.
+    /// The role's name.
     pub role: String,
-    /// Its threads.
+    /// Number of its threads.
     pub threads: u32,
-    /// From the common start to the end of its last operation.
+    /// Time from the common start to the end of its last operation.
     pub window_ns: u64,
-    /// Each of its threads; empty: not reported, or a load, which ends with its last thread.
+    /// The window of each of its threads; empty: not reported, or a load, which ends with its last
+    /// thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<ThreadWindow>,
-    /// The open loop's rate; null: closed.
+    /// The rate of an open loop; null: closed loop.
     pub offered_per_s: Option<f64>,
-    /// Open loop: operations that were due and not begun before the end.
+    /// Operations of an open loop that were due and not begun before the end.
     pub backlog: u64,
-    /// Open loop: how long its threads prepared and filed while operations were due, in all. It is
-    /// inside the response times.
+    /// Total time that threads of an open loop spent on preparing and recording while operations
+    /// were due. It is part of the response times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own_ns: u64,
     /// Resources that its threads used; null where the worker does not report them.
     #[serde(default)]
     pub usage: Option<ThreadsUsage>,
-    /// By operation name, as in [`crate::operations::OPERATIONS`].
+    /// The counts of each operation, by its name in [`crate::operations::OPERATIONS`].
     pub ops: BTreeMap<String, OpResult>,
 }
 
 /// The results of one thread of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadWindow {
-    /// From the common start to the end of its last operation.
+    /// Time from the common start to the end of its last operation.
     pub window_ns: u64,
     /// Operations that succeeded, of all kinds.
     pub operations: u64,
@@ -254,8 +259,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl PhaseRecord {
-    /// How long the case worked on after it, until all that it had written was in its place: the
-    /// volume's sync, and the settle phase with its own.
+    /// Returns how long the case worked on after the phase, until all that the phase had written
+    /// was in its place: the volume's sync, and the settle phase with its own sync.
     pub fn deferred_ns(&self, settle: Option<&Self>) -> u64 {
         let synced = |phase: &Self| phase.synced.as_ref().map_or(0, |(_, took_ns)| *took_ns);
         synced(self) + settle.map_or(0, |settle| settle.wall_ns + synced(settle))
@@ -292,15 +297,16 @@ impl RoleResult {
         (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
     }
 
-    /// The same, with the time for the work that its writes left behind.
+    /// Operations per second as in [`Self::per_second`], with the time for the work that the role's
+    /// writes left behind.
     pub fn sustained_per_second(&self, count: u64, deferred_ns: u64) -> Option<f64> {
         let pays = self.offered_per_s.is_none() && self.ops.values().any(|op| op.write_bytes > 0);
         let window_ns = self.rate_window_ns() + if pays { deferred_ns as f64 } else { 0.0 };
         (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
     }
 
-    /// It left more of its operations undone than the last moment explains: more than one for each
-    /// thread.
+    /// Whether the role left more of its operations undone than the last moment explains: more than
+    /// one for each thread.
     pub fn is_behind(&self) -> bool {
         let begun: u64 = self.ops.values().map(|op| op.count).sum();
         let due = begun + self.backlog;
@@ -319,7 +325,7 @@ pub struct OpResult {
     pub misses: u64,
     /// Values with the wrong key, length or checksum.
     pub wrong: u64,
-    /// Keys or records dealt with: 1 an operation, more for scan, multiget and batch.
+    /// Keys or records of all operations: 1 per operation, more for scan, multiget and batch.
     pub items: u64,
     /// Bytes of keys and values shown to the load generator.
     pub read_bytes: u64,
@@ -360,15 +366,15 @@ impl OpResult {
 pub struct Verified {
     /// Keys sampled.
     pub sampled: u64,
-    /// Of them found.
+    /// Sampled keys that were found.
     pub hits: u64,
-    /// Of them with a wrong value.
+    /// Sampled keys with a wrong value.
     pub wrong: u64,
     /// Records counted by a scan; null: not counted.
     pub counted: Option<u64>,
-    /// Records there should be.
+    /// Records that the database should have.
     pub expected: u64,
-    /// Of a graph, what came of its audit; null: it is none.
+    /// The audit of a graph; null: the data is no graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
 }
@@ -378,15 +384,15 @@ pub struct Verified {
 pub struct Audit {
     /// Nodes.
     pub nodes: u64,
-    /// Nodes and types that have a count or a link.
+    /// Pairs of a node and a link type that have a count or a link.
     pub counts: u64,
     /// Visible links.
     pub links: u64,
-    /// Counts that are not the number of the links, by their places or by their times.
+    /// Counts that differ from the number of links that exist, or of those that a list would show.
     pub wrong: u64,
-    /// The first of them; null: there is none.
+    /// The first wrong count; null: there is none.
     pub first: Option<Audited>,
-    /// The loaded data, before any request; null: there were requests.
+    /// Totals of the loaded data, where no request has changed it; null: there were requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded: Option<Totals>,
 }
@@ -394,16 +400,16 @@ pub struct Audit {
 /// `counters.json`: the engine's own numbers around each phase, by phase name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterFile {
-    /// Before and after.
+    /// The numbers before and after each phase, by the phase's name.
     pub phases: BTreeMap<String, CounterPair>,
 }
 
 /// The engine's own numbers around a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterPair {
-    /// When it began.
+    /// When the phase began.
     pub before: Counters,
-    /// When it was over.
+    /// When the phase was over.
     pub after: Counters,
 }
 

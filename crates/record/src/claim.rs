@@ -11,7 +11,7 @@ pub struct Claim {
     pub text: String,
     /// The condition, as written.
     pub holds: String,
-    /// The same, read.
+    /// The condition, parsed.
     pub relation: Relation,
     /// Its requirements, besides those of its cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -21,13 +21,13 @@ pub struct Claim {
 /// A comparison of two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Relation {
-    /// What is looked at.
+    /// The side that is tested.
     pub left: Side,
-    /// What it is to be.
+    /// The test that the left side must pass.
     pub test: Test,
 }
 
-/// A figure, or what two come to.
+/// A figure, or a function of two figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -35,19 +35,19 @@ pub enum Side {
     Figure(Cell),
     /// The first over the second.
     Ratio(Cell, Cell),
-    /// The first less the second.
+    /// The first minus the second.
     Difference(Cell, Cell),
 }
 
-/// What a side is to be.
+/// The test of a side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// From .. to.
+    /// Between two numbers.
     Within {
-        /// At least.
+        /// The least value.
         low: f64,
-        /// At most.
+        /// The greatest value.
         high: f64,
     },
     /// More than.
@@ -75,12 +75,12 @@ pub struct Cell {
     pub part: Option<String>,
     /// The phase.
     pub phase: String,
-    /// Of a phase of several windows: one of them.
+    /// One window of a phase that has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// Of a measured phase: the role.
+    /// The role of a measured phase.
     pub role: Option<String>,
-    /// One of its operations.
+    /// An operation of the role.
     pub op: Option<String>,
     /// The engine's label.
     pub engine: String,
@@ -98,23 +98,23 @@ pub struct Cell {
     pub figure: String,
 }
 
-/// Which numbers of threads.
+/// The numbers of threads that a cell takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threads {
-    /// This one.
+    /// This number.
     Exactly(u32),
-    /// Each from .. to.
+    /// Each number from the first to the second.
     Between(u32, u32),
     /// The largest that was measured.
     Most,
 }
 
-/// Which window of a phase.
+/// The window of a phase that a cell takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
-    /// This one, from 1.
+    /// The window of this number, from 1.
     Number(u32),
     /// The last that was measured.
     Last,
@@ -162,18 +162,19 @@ impl Side {
         }
     }
 
-    /// What it comes to, of its cells' figures taken from `figures` in their order.
+    /// Computes the side's value. Its cells' figures are taken from `figures`, in the order of the
+    /// cells.
     pub fn value(&self, figures: &mut impl Iterator<Item = f64>) -> f64 {
         let mut next = || figures.next().unwrap_or(f64::NAN);
         match self {
             Self::Figure(_) => next(),
             Self::Ratio(..) => {
-                let one = next();
-                one / next()
+                let first = next();
+                first / next()
             }
             Self::Difference(..) => {
-                let one = next();
-                one - next()
+                let first = next();
+                first - next()
             }
         }
     }

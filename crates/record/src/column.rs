@@ -13,10 +13,10 @@ pub enum ColumnName {
     /// a line of their own. Table `run`.
     #[serde(rename = "over_1ms")]
     Over1Ms,
-    /// The same above 2 ms.
+    /// The share of operations above 2 ms, the median over trials. Table `run`.
     #[serde(rename = "over_2ms")]
     Over2Ms,
-    /// The same above 4 ms.
+    /// The share of operations above 4 ms, the median over trials. Table `run`.
     #[serde(rename = "over_4ms")]
     Over4Ms,
     /// The root mean square of the times. Table `run`.
@@ -37,7 +37,7 @@ pub enum ColumnName {
 }
 
 impl ColumnName {
-    /// As a suite calls each.
+    /// All columns, each with its name in a suite.
     pub const ALL: &'static [(&'static str, Self)] = &[
         ("p95", Self::P95),
         ("over_1ms", Self::Over1Ms),

@@ -8,21 +8,21 @@ use std::ops::Range;
 /// A worker's place among those of its crew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankId {
-    /// Which, from 0.
+    /// The rank's number, from 0.
     pub rank: u32,
-    /// Of how many.
+    /// The number of ranks in the crew.
     pub ranks: u32,
 }
 
 impl RankId {
-    /// That of a worker without a crew.
+    /// The rank of a worker that is not in a crew.
     pub const ALONE: Self = Self { rank: 0, ranks: 1 };
 
-    /// Which of a role's threads are this rank's: neighbours, and as many as the others have, or
-    /// one more or less.
+    /// Returns the threads of a role that belong to this rank: a contiguous range, at most one
+    /// longer or shorter than another rank's.
     #[must_use]
     pub fn threads(&self, threads: u32) -> Range<u32> {
-        // Rounded up: one thread is the first rank's.
+        // Rounded up, so that a single thread belongs to the first rank.
         let bound = |rank: u32| {
             (u64::from(threads) * u64::from(rank)).div_ceil(u64::from(self.ranks.max(1))) as u32
         };
@@ -37,14 +37,14 @@ impl RankId {
         bound(self.rank)..bound(self.rank + 1)
     }
 
-    /// How many of `all` belong to this rank's threads, of a role of so many threads.
+    /// Returns how many of `all` belong to this rank's threads, in a role of `threads` threads.
     #[must_use]
     pub fn own_count(&self, all: u64, threads: u32) -> u64 {
-        let ours = self.threads(threads);
+        let own_threads = self.threads(threads);
         let bound = |thread: u32| {
             (u128::from(all) * u128::from(thread) / u128::from(threads.max(1))) as u64
         };
-        bound(ours.end) - bound(ours.start)
+        bound(own_threads.end) - bound(own_threads.start)
     }
 }
 
@@ -77,21 +77,21 @@ impl Crew {
 /// The results of one rank in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankResult {
-    /// Which, from 0.
+    /// The rank's number, from 0.
     pub rank: u32,
-    /// The machine it ran on, by the name that it has for itself.
+    /// The machine it ran on, by the machine's own name.
     pub host: String,
     /// Processors that it could use there.
     pub cpus: u32,
-    /// Threads, of all roles.
+    /// Number of its threads in all roles.
     pub threads: u32,
-    /// Operations that succeeded, of all roles; of a load its records.
+    /// Operations of all roles that succeeded; for a load, its records.
     pub operations: u64,
-    /// Operations that failed, of all roles.
+    /// Operations of all roles that failed.
     pub errors: u64,
-    /// Open loops: operations that were due and not begun before the end.
+    /// Operations of open loops that were due and not begun before the end.
     pub backlog: u64,
-    /// From its start to the end of its last operation.
+    /// Time from its start to the end of its last operation.
     pub window_ns: u64,
     /// User and system time of its worker while the phase ran.
     pub cpu_ns: u64,
@@ -99,7 +99,7 @@ pub struct RankResult {
     pub skew_ns: i64,
     /// How far its system clock was ahead of the first rank's.
     pub clock_offset_ns: i64,
-    /// By how much that may be wrong, either way: half of the shortest round trip.
+    /// Possible error of `clock_offset_ns` in either direction: half of the shortest round trip.
     pub clock_error_ns: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct RankResult {
 mod tests {
     use super::*;
 
-    /// As a worker alone would have them, each once.
+    /// All ranks together have what a single worker would have, each thread and item once.
     #[test]
     fn all_is_dealt_out_once() {
         for ranks in 1..9 {

@@ -17,8 +17,8 @@ pub enum Exit {
     Usage = 2,
     /// An engine failed, ran out of time, or no case was done; the other cases are kept.
     EngineFailed = 3,
-    /// It ran to the end, but findings make the figures invalid, or a gate of `compare` has too
-    /// few data.
+    /// The run came to its end, but findings make the figures invalid, or a gate of `compare` has
+    /// too few data.
     Invalid = 4,
     /// A figure regressed past the gate, or an engine misses its target.
     Regression = 5,

@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ExpectedHits {
-    /// All, without deletes.
+    /// All lookups, as long as nothing is deleted.
     #[default]
     All,
-    /// None.
+    /// No lookup.
     None,
-    /// Any number: records may end without the load generator's doing.
+    /// Any number of lookups: records may disappear without the load generator's doing.
     Any,
-    /// This share, drawn by chance.
+    /// This share of the lookups, drawn by chance.
     Share {
         /// The share.
         share: f64,
         /// The deviation of the share itself, from one load to the other.
         deviation: f64,
-        /// Or more: new keys are written.
+        /// Whether a larger share is right, too, because new keys are written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         or_more: bool,
     },
@@ -34,7 +34,7 @@ pub enum ExpectedHits {
 const DEVIATIONS: f64 = 6.0;
 
 impl ExpectedHits {
-    /// Whether all are.
+    /// Whether all lookups must find their key.
     pub fn is_all(&self) -> bool {
         *self == Self::All
     }
@@ -51,7 +51,7 @@ impl ExpectedHits {
                 let (hits, all) = (group_digits(hits), group_digits(looked_up));
                 Some(format!("expected no hits, found {hits} of {all}"))
             }
-            // Keys of a file, of which any may be there.
+            // The keys come from a file, and any number of them may be in the database.
             Self::Share { share: 0.0, or_more: true, .. } if hits == 0 && missing > 0 => {
                 Some(format!("expected hits, found none in {} lookups", group_digits(looked_up)))
             }
@@ -113,14 +113,14 @@ impl Load {
         ExpectedHits::Share { share, deviation: 0.0, or_more: false }
     }
 
-    /// How many records it writes of so many.
+    /// Returns how many of `records` records the load writes.
     pub fn written_records(&self, records: u64) -> u64 {
         self.replay.as_ref().map_or(records, |replay| replay.requests)
     }
 }
 
-/// What a load of so many records has left of the keys of a case. Where another case loaded, what
-/// its roles were planned to find says it.
+/// Returns the hits to expect after a load of so many records. Where another case loaded them, the
+/// planned hits of this case's roles tell.
 fn hits_after_load(phases: &[Phase], records: u64) -> ExpectedHits {
     let load = phases.iter().find_map(|phase| match &phase.work {
         Activity::Load(load) => Some(load.expected_hits(records)),
@@ -135,13 +135,14 @@ fn hits_after_load(phases: &[Phase], records: u64) -> ExpectedHits {
     load.or(share).unwrap_or(ExpectedHits::All)
 }
 
-/// What is left of the keys of a case when a phase begins.
+/// Returns the hits to expect among the keys of a case when a phase begins.
 pub fn hits_before_phase(phases: &[Phase], phase: &str, records: u64) -> ExpectedHits {
     let begun = phases.iter().position(|other| other.name == phase).unwrap_or(phases.len());
     if may_remove(&phases[..begun]) { ExpectedHits::Any } else { hits_after_load(phases, records) }
 }
 
-/// Not every number of the data set exists: the length of a scan is not predictable.
+/// Whether some numbers of the data set may have no record, so that the length of a scan is not
+/// predictable.
 pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
     allows_misses(phases) || !hits_after_load(phases, records).is_all()
 }
@@ -170,7 +171,7 @@ pub fn find_mistake(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<
 }
 
 impl Verified {
-    /// The mistake in the data after such a load, if any.
+    /// Returns the mistake in the data after a load with these expected hits, if any.
     pub fn mistake(&self, load: ExpectedHits) -> Option<String> {
         if let Some(audit) = &self.audit {
             return audit.mistake();
@@ -194,16 +195,16 @@ impl Verified {
             return None;
         }
         let (counted, expected) = (self.counted?, self.expected);
-        let (describe, all) = (group_digits(counted), group_digits(expected));
+        let (found, all) = (group_digits(counted), group_digits(expected));
         let ExpectedHits::Share { share, deviation, or_more } = load else {
-            let words = || format!("expected {all} records, found {describe}");
+            let words = || format!("expected {all} records, found {found}");
             return (counted != expected).then(words);
         };
         let (about, spread) = (expected as f64 * share, expected as f64 * deviation);
         let short = about - counted as f64;
         let off = if or_more { short } else { short.abs() };
         let about = group_digits(about as u64);
-        let words = || format!("expected about {about} of {all} records, found {describe}");
+        let words = || format!("expected about {about} of {all} records, found {found}");
         (off > DEVIATIONS * spread + 0.5).then(words)
     }
 }

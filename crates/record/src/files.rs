@@ -44,7 +44,7 @@ impl RunDir {
         Ok(dir)
     }
 
-    /// A run that is there.
+    /// Opens a run that exists.
     pub fn open(path: PathBuf) -> Result<Self> {
         if path.join("run.json").is_file() {
             Ok(Self { path })
@@ -53,7 +53,7 @@ impl RunDir {
         }
     }
 
-    /// `run.json`.
+    /// Reads `run.json`.
     pub fn run(&self) -> Result<RunRecord> {
         read_versioned(&self.path.join("run.json"), |run: &RunRecord| &run.format)
     }
@@ -63,7 +63,7 @@ impl RunDir {
         write_json(&self.path.join("run.json"), run)
     }
 
-    /// `plan.json`.
+    /// Reads `plan.json`.
     pub fn plan(&self) -> Result<Plan> {
         read_versioned(&self.path.join("plan.json"), |plan: &Plan| &plan.format)
     }
@@ -111,7 +111,7 @@ impl RunDir {
         Ok(records)
     }
 
-    /// Everything that was planned was done.
+    /// Whether everything that was planned was done.
     pub fn is_complete(&self) -> bool {
         self.path.join("complete").is_file()
     }
@@ -180,7 +180,7 @@ pub struct CaseDir {
 }
 
 impl CaseDir {
-    /// `case.json`.
+    /// Reads `case.json`.
     pub fn record(&self) -> Result<CaseRecord> {
         read_versioned(&self.path.join("case.json"), |record: &CaseRecord| &record.format)
     }
@@ -190,34 +190,34 @@ impl CaseDir {
         write_json(&self.path.join("case.json"), record)
     }
 
-    /// `counters.json`; empty where there is none.
+    /// Reads `counters.json`; empty where there is none.
     pub fn counters(&self) -> Result<CounterFile> {
         let path = self.path.join("counters.json");
         if path.is_file() { read_json(&path) } else { Ok(CounterFile::default()) }
     }
 
-    /// `series.ndjson`.
+    /// Opens `series.ndjson`.
     pub fn series(&self) -> Result<Lines<crate::series::Slice>> {
         Lines::open(&self.path.join("series.ndjson"))
     }
 
-    /// `machine.ndjson`.
+    /// Opens `machine.ndjson`.
     pub fn machine(&self) -> Result<Lines<crate::series::MachineReading>> {
         Lines::open(&self.path.join("machine.ndjson"))
     }
 
-    /// `events.ndjson`.
+    /// Opens `events.ndjson`.
     pub fn events(&self) -> Result<Lines<EngineEvent>> {
         Lines::open(&self.path.join("events.ndjson"))
     }
 
-    /// `blockio.json`; none where block I/O was not watched.
+    /// Reads `blockio.json`; none where block I/O was not watched.
     pub fn block_io(&self) -> Result<Option<crate::blockio::BlockIoFile>> {
         let path = self.path.join("blockio.json");
         if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
     }
 
-    /// `functions.json`; none where functions were not counted.
+    /// Reads `functions.json`; none where functions were not counted.
     pub fn functions(&self) -> Result<Option<FunctionFile>> {
         let path = self.path.join(FUNCTIONS);
         if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
@@ -228,12 +228,12 @@ impl CaseDir {
         write_json(&self.path.join(FUNCTIONS), functions)
     }
 
-    /// `blockio.ndjson`.
+    /// Opens `blockio.ndjson`.
     pub fn block_io_readings(&self) -> Result<Lines<crate::blockio::BlockIoReading>> {
         Lines::open(&self.path.join("blockio.ndjson"))
     }
 
-    /// `profile.json`; none where the case was not profiled.
+    /// Reads `profile.json`; none where the case was not profiled.
     pub fn profile(&self) -> Result<Option<crate::profile::ProfileFile>> {
         let path = self.path.join("profile.json");
         if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
@@ -246,7 +246,7 @@ impl CaseDir {
         write_atomic(&path, &bytes)
     }
 
-    /// `latency.hlog`; empty where there is none.
+    /// Opens `latency.hlog`; empty where there is none.
     pub fn latency(&self) -> Result<crate::hlog::Intervals> {
         crate::hlog::Intervals::open(&self.path.join("latency.hlog"))
     }
@@ -270,7 +270,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_atomic(path, &bytes)
 }
 
-/// A file of JSON that is read as a whole: what a bundle brings may not fill the memory. Records
+/// The largest JSON file that is read as a whole, so that a bundle cannot fill the memory. Records
 /// have some KiB.
 const WHOLE_MAX: u64 = 64 << 20;
 

@@ -1,9 +1,9 @@
 //! The reports of fio (`--output-format=json+`), as figures of a case.
 //!
-//! json+ has each latency distribution whole, in bins: fio's are 64 to a power of two and are told
-//! by their middle, so a time from here is at most 1/128 (0.8 %) off; extremes and sums are exact.
-//! Where fio was not asked for total latencies (`lat_percentiles=1`), those until the answer
-//! (clat) stand for them, which are shorter by the handing over.
+//! json+ has each latency distribution whole, in bins. fio's bins are 64 to a power of two and are
+//! named by their middle, so a time from here is at most 1/128 (0.8 %) off; extremes and sums are
+//! exact. Where fio was not asked for total latencies (`lat_percentiles=1`), its completion
+//! latencies (clat) stand for them, which are shorter by the submission.
 //!
 //! Without `group_reporting` fio reports each of a job's threads by itself, each with the job's
 //! options: here they are one job again. With it, several jobs may be one entry.
@@ -29,12 +29,13 @@ pub struct Report {
     /// `fio-3.33`.
     #[serde(rename = "fio version")]
     pub version: String,
-    /// When it ended, in seconds and in milliseconds: with clients there are only the first.
+    /// When the jobs ended, in seconds; `timestamp_ms` has milliseconds, which reports of clients
+    /// lack.
     #[serde(default)]
     timestamp: u64,
     #[serde(default)]
     timestamp_ms: u64,
-    /// For all jobs.
+    /// Options of all jobs.
     #[serde(rename = "global options", default)]
     global: BTreeMap<String, String>,
     /// Its jobs, each once.
@@ -43,8 +44,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Parses one. Other output of fio on the same stream (notes, its text output) is skipped. The
-    /// error describes what was found in place of a report.
+    /// Parses a report. Other output of fio on the same stream (notes, its text output) is skipped.
+    /// The error describes what was found in place of a report.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut first = None;
         for start in beginnings(text).take(BEGINNINGS_MAX) {
@@ -69,13 +70,13 @@ impl Report {
         })
     }
 
-    /// When it ended.
+    /// Returns when the jobs ended.
     pub fn ended_unix_ns(&self) -> u64 {
         let ms = self.timestamp_ms.max(self.timestamp.saturating_mul(1_000));
         ms.saturating_mul(1_000_000)
     }
 
-    /// Each job once, with the options that it shares with all.
+    /// Merges the entries of each job, and adds the options that all jobs share.
     fn merge_jobs(mut self) -> Self {
         let mut jobs: Vec<Job> = Vec::new();
         let several = self.jobs.len() > 1;
@@ -95,7 +96,8 @@ impl Report {
     }
 }
 
-/// Where a line begins with a brace: a report does, and what is in it is indented.
+/// Returns the offsets at which a line begins with a brace: a report does so, and its contents are
+/// indented.
 fn beginnings(text: &str) -> impl Iterator<Item = usize> + '_ {
     let behind_lines = text.match_indices("\n{").map(|(offset, _)| offset + 1);
     text.starts_with('{').then_some(0).into_iter().chain(behind_lines)

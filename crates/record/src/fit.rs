@@ -9,8 +9,8 @@ pub fn cache_bytes(description: &Description, options: &Options) -> u64 {
     caches(description, options).map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
 }
 
-/// Names the option that has the caches exceed `limit`, with the `--set` that mends it; `engine` is
-/// the engine's name in such a path. None: they fit.
+/// Names the option that makes the caches exceed `limit`, with the `--set` that mends it; `engine`
+/// is the engine's name in that path. None: they fit.
 pub fn cache_over_limit(
     description: &Description,
     options: &Options,
@@ -33,7 +33,7 @@ pub fn cache_over_limit(
     Some(format!("{what}; hint: --set engine.{engine}.options.{name}={share}"))
 }
 
-/// Of the RAM limit, for a cache whose authors name no share.
+/// Share of the RAM limit for a cache whose authors name none.
 const USUAL_SHARE: &str = "25%";
 
 fn tuned_share(option: &OptionSpec) -> Option<&str> {
@@ -42,14 +42,14 @@ fn tuned_share(option: &OptionSpec) -> Option<&str> {
     share.ends_with('%').then_some(share)
 }
 
-/// Options that hold memory, with what they are set to.
+/// Returns the options that set the size of a cache or buffer, with their values.
 fn caches<'d>(
     description: &'d Description,
     options: &Options,
 ) -> impl Iterator<Item = (&'d OptionSpec, u64)> {
     let holds_memory = |spec: &OptionSpec| {
-        let named = ["cache", "buffer", "memtable"].iter().any(|part| spec.name.contains(part));
-        spec.kind == OptionKind::Bytes && named && !is_unused(spec, description, options)
+        let is_cache = ["cache", "buffer", "memtable"].iter().any(|part| spec.name.contains(part));
+        spec.kind == OptionKind::Bytes && is_cache && !is_unused(spec, description, options)
     };
     let bytes = move |spec: &'d OptionSpec| {
         holds_memory(spec).then(|| Some((spec, options.integer(&spec.name).ok()?))).flatten()
@@ -57,15 +57,16 @@ fn caches<'d>(
     description.options.iter().filter_map(bytes).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether the option is of a storage engine inside the engine that is not the one chosen:
+/// Whether the option belongs to a storage engine inside the engine other than the chosen one:
 /// `rocksdb_block_cache_size` beside `storage_engine = "innodb"`.
 fn is_unused(spec: &OptionSpec, description: &Description, options: &Options) -> bool {
     description.options.iter().any(|choice| {
         let OptionKind::Choice { of } = &choice.kind else { return false };
         let is_prefix =
             |word: &str| spec.name.strip_prefix(word).is_some_and(|rest| rest.starts_with('_'));
-        let named = of.iter().find(|word| is_prefix(word));
-        named.is_some_and(|word| options.text(&choice.name).is_ok_and(|chosen| chosen != word))
+        let storage_engine = of.iter().find(|word| is_prefix(word));
+        storage_engine
+            .is_some_and(|word| options.text(&choice.name).is_ok_and(|chosen| chosen != word))
     })
 }
 

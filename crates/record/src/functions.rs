@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The instructions of a case's phases, function by function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionFile {
-    /// By phase. The functions of a phase add up to its `instructions`.
+    /// The functions of each phase, by its name. They add up to the phase's `instructions`.
     pub phases: BTreeMap<String, Vec<FunctionCount>>,
 }
 

@@ -15,9 +15,9 @@ pub use degrees::{Table, Totals};
 pub struct Graph {
     /// How many links an id has.
     pub degrees: Degrees,
-    /// How they are dealt out to the types.
+    /// How an id's links are divided among the types.
     pub split: Split,
-    /// The totals.
+    /// Numbers of ids, links and counts.
     pub totals: Totals,
     /// Data of a link, in bytes.
     pub link_bytes: Size,
@@ -25,15 +25,15 @@ pub struct Graph {
     pub node_bytes: Size,
     /// Bytes that are repeated in data are taken from a buffer of this length.
     pub motif_bytes: u32,
-    /// Whose links are read.
+    /// The ids whose links are read.
     pub link_reads: Access,
-    /// Whose links are written.
+    /// The ids whose links are written.
     pub link_writes: Access,
     /// Which nodes are read: Zipf with this exponent.
     pub node_reads_theta: f64,
-    /// Which nodes are updated: Zipf with this exponent. Those deleted are drawn evenly.
+    /// Which nodes are updated: Zipf with this exponent. Nodes to delete are drawn evenly.
     pub node_updates_theta: f64,
-    /// Links of one request for several.
+    /// Number of links in one request for several.
     pub multiget: Size,
     /// Links that a list shows at most.
     pub list_limit: u32,
@@ -43,7 +43,7 @@ pub struct Graph {
     pub consistency: Consistency,
 }
 
-/// How often an id has so many links: a published table.
+/// The published table that tells how often an id has how many links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Degrees {
     /// `Distribution_2011.dat`: Facebook's, 45 % of the ids have none.
@@ -58,22 +58,22 @@ pub enum Degrees {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// As many to each; one that is over goes to the first.
+    /// Half to each type; an odd one goes to the first.
     Even,
-    /// As `LinkBench` runs: the half, and one more for each type that is below the other half's
-    /// number, so that 2 links become 3, and 4 become 6.
+    /// As `LinkBench` runs: half of the links, and one more for each type whose number is below the
+    /// other half, so that 2 links become 3, and 4 become 6.
     Rounded,
 }
 
-/// Whose links a request is for: Zipf by Gray's formula, of ids in the order of their links, or in
-/// another order.
+/// How a request chooses the id whose links it is for: Zipf by Gray's formula, over the ids in the
+/// order of their numbers of links, or in another order.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Access {
     /// The exponent where the hottest ids have the most links.
     pub theta: f64,
-    /// Of the requests, those of the other order.
+    /// The share of the requests that use the other order.
     pub uncorrelated: f64,
-    /// Their exponent.
+    /// The exponent of these requests.
     pub uncorrelated_theta: f64,
 }
 
@@ -95,7 +95,7 @@ pub enum Consistency {
 }
 
 impl Consistency {
-    /// What is asked of an engine by it.
+    /// The isolation that it requires of an engine.
     pub fn isolation(self) -> Isolation {
         match self {
             Self::Transaction => Isolation::Transaction,
@@ -118,10 +118,10 @@ impl Graph {
     /// Bytes of a count: id and type, count, time, version.
     pub const COUNT_BYTES: u64 = 16 + 8 + 8 + 8;
 
-    /// The longest key in an ordered store: of a link by its time.
+    /// Bytes of the longest key in an ordered store, that of a link by its time.
     pub const KEY_BYTES: u32 = 33;
 
-    /// Fewer ids than this are no data set of `LinkBench`: its shuffles are of 1,024 groups.
+    /// The fewest ids of a data set: `LinkBench` shuffles them in 1,024 groups.
     pub const IDS_MIN: u64 = 1_024;
 
     /// Bytes of all that is loaded, each node, link and count once.
@@ -132,7 +132,7 @@ impl Graph {
             + (counts * Self::COUNT_BYTES) as f64
     }
 
-    /// Bytes of a value in an ordered store, in the mean, were all keys as long as the longest.
+    /// Mean bytes of a value in an ordered store, as if all keys were as long as the longest.
     pub fn value_bytes_mean(&self) -> u64 {
         let by_time = self.totals.links as f64 * (Self::LINK_BYTES as f64 + self.link_bytes.mean());
         let keys = self.keys() * u64::from(Self::KEY_BYTES);
@@ -146,7 +146,7 @@ impl Graph {
 }
 
 impl Split {
-    /// Of `links`, those of type `kind`, from 0.
+    /// Returns how many of `links` are of type `kind`, counted from 0.
     pub fn links_for_type(self, links: u64, kind: u64) -> u64 {
         let least = links / Graph::TYPES;
         let threshold = match self {

@@ -29,9 +29,9 @@ pub enum Kind {
     Service,
     /// From the scheduled start.
     Response,
-    /// Of an operation in flight: from its start until it was handed over.
+    /// From the start of an operation in flight until it was handed over.
     Submit,
-    /// Of an operation in flight: from there to its answer.
+    /// From the handover of an operation in flight to its answer.
     Completion,
 }
 
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// The whole file format in one place: `phase/role/op/kind`.
+/// Returns the tag of an interval: `phase/role/op/kind`.
 pub fn tag(phase: &str, role: &str, op: &str, kind: Kind) -> String {
     format!("{phase}/{role}/{op}/{}", kind.as_str())
 }
@@ -63,9 +63,9 @@ pub struct Interval {
     pub role: String,
     /// The operation's name.
     pub op: String,
-    /// What it counts.
+    /// The kind of time that it counts.
     pub kind: Kind,
-    /// Since the worker started.
+    /// Its start, since the worker started.
     pub start: Duration,
     /// Its length.
     pub length: Duration,
@@ -130,7 +130,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// Begins to read; a log that is not there has none.
+    /// Begins to read; a log that does not exist has no intervals.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         Ok(Self { lines: RawLines::open(path)?, decoder: Decoder::new(), counts: true })
     }
@@ -140,7 +140,8 @@ impl Intervals {
         Ok(Self { lines: RawLines::open_tail(path, bytes)?, ..Self::open(path)? })
     }
 
-    /// Only when they were and what they count; [`Interval::counts`] stays empty.
+    /// Skips the counts: an interval has its times and its tag, and [`Interval::counts`] stays
+    /// empty.
     #[must_use]
     pub fn without_counts(self) -> Self {
         Self { counts: false, ..self }

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
-    /// By the system's clock.
+    /// Time of the reading by the system's clock, in nanoseconds since 1970.
     pub at_unix_ns: u64,
     /// `uname -n`.
     pub hostname: String,
-    /// Which machine it is: a one-way hash of its machine-id(5); null where it has none, and in
+    /// Identity of the machine: a one-way hash of its machine-id(5); null where it has none, and in
     /// old records.
     pub machine_id: Option<String>,
     /// `uname -r`.
     pub kernel: String,
-    /// From os-release.
+    /// Name of the operating system, from os-release.
     pub os: String,
     /// `x86_64`, `aarch64`.
     pub architecture: String,
@@ -29,13 +29,13 @@ pub struct Host {
     pub filesystem: Option<Filesystem>,
     /// The block device under it.
     pub drive: Option<Drive>,
-    /// Effective user is root.
+    /// Whether the effective user is root.
     pub root: bool,
     /// `cgroup v1`, `cgroup v2`, or why a RAM limit cannot be set here.
     pub ram_limit: Availability,
-    /// Dropping the whole machine's caches.
+    /// Whether the whole machine's caches can be dropped.
     pub drop_caches: Availability,
-    /// Watching block I/O in the kernel; null in records from before it was looked at.
+    /// Whether block I/O can be watched in the kernel; null in old records.
     pub block_io: Option<Availability>,
     /// Everything else, by path or name: sysctls, sysfs switches, limits.
     pub settings: BTreeMap<String, String>,
@@ -44,9 +44,9 @@ pub struct Host {
 /// Whether something is available here, and by what means or why not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Availability {
-    /// It can.
+    /// Whether it is available.
     pub available: bool,
-    /// The means; or why not, and the remedy.
+    /// The means, or why it is not available and the remedy.
     pub detail: String,
 }
 
@@ -57,19 +57,19 @@ pub struct Machine {
     pub cpu_model: String,
     /// Processors this process may use.
     pub cpus: u32,
-    /// Of the machine.
+    /// Memory of the machine.
     pub memory_bytes: u64,
-    /// Of it, not in use.
+    /// Memory of the machine that is not in use.
     pub memory_available_bytes: u64,
     /// Swap space.
     pub swap_bytes: u64,
     /// NUMA nodes.
     pub numa_nodes: u32,
-    /// Runs under a hypervisor.
+    /// Whether it runs under a hypervisor.
     pub virtual_machine: Option<bool>,
-    /// `tsc`, `kvm-clock`, `hpet`.
+    /// The kernel's clock source: `tsc`, `kvm-clock`, `hpet`.
     pub clocksource: Option<String>,
-    /// Of cpu0.
+    /// Frequency governor of cpu0.
     pub governor: Option<String>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
     pub transparent_hugepage: Option<String>,
@@ -79,8 +79,8 @@ pub struct Machine {
     pub load_1m: Option<f64>,
     /// `/proc/pressure/{cpu,io,memory}`: share of the last 10 s in which some task waited, percent.
     pub pressure_some_avg10: BTreeMap<String, f64>,
-    /// Since its group was made, how long the limits of CPU time on our own group and on those
-    /// above it stopped threads, summed over those groups; null where none has such a limit.
+    /// How long limits of CPU time have stopped threads since the cgroups were made: the sum over
+    /// our own group and those above it; null where none has such a limit.
     pub throttled_ns: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ pub struct Filesystem {
     pub mount_point: String,
     /// Per-mount and superblock options, comma-separated.
     pub options: String,
-    /// What is mounted.
+    /// The device or other source that is mounted.
     pub source: String,
     /// Its size.
     pub total_bytes: u64,
@@ -118,9 +118,9 @@ pub struct Drive {
     pub scheduler: Option<String>,
     /// `queue/read_ahead_kb`, in bytes.
     pub read_ahead_bytes: Option<u64>,
-    /// `write back`, `write through`.
+    /// Its write cache: `write back`, `write through`.
     pub write_cache: Option<String>,
-    /// Counters are kept.
+    /// Whether the kernel counts its requests.
     pub iostats: Option<bool>,
     /// All of `queue/`, verbatim.
     pub queue: BTreeMap<String, String>,
@@ -135,7 +135,7 @@ pub struct DriveHealth {
     pub source: String,
     /// Its own verdict: nothing is critical (`NVMe`), the self-assessment passed (SATA).
     pub healthy: Option<bool>,
-    /// Of the writes it was made for, percent; may be over 100.
+    /// Share of the writes that it was made for, in percent; may be over 100.
     pub percentage_used: Option<u64>,
     /// In whole degrees Celsius.
     pub temperature_c: Option<i64>,
@@ -148,7 +148,7 @@ pub struct DriveHealth {
 }
 
 impl DriveHealth {
-    /// It is failing, worn or hot, by its own account.
+    /// Whether it is failing, worn or hot, by its own account.
     pub fn is_unwell(&self) -> bool {
         // From here on a drive is worn, or so warm that it may slow itself down.
         const USED_PERCENT_MAX: u64 = 80;

@@ -14,8 +14,8 @@ pub struct Key {
     /// Where a record lies among the others.
     #[serde(default, skip_serializing_if = "KeyOrder::is_ordered")]
     pub order: KeyOrder,
-    /// What the length of each is drawn from, by its number: the notation's digits and zeros after
-    /// them. Null: all have one length.
+    /// The distribution of the lengths, drawn for each key by its number; zeros after the
+    /// notation's digits fill a key up. Null: all keys have one length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Size>,
 }
@@ -29,7 +29,7 @@ pub enum KeyFormat {
     /// Big-endian binary with leading zeros, long enough for the largest number.
     Binary,
     /// 8 bytes big-endian, then the digit 0 up to the length, as `db_bench`. Shorter keys have the
-    /// last bytes.
+    /// last of these bytes.
     DbBench,
     /// `user` and up to 19 decimal digits, hashed, as YCSB.
     Ycsb,
@@ -53,14 +53,14 @@ impl KeyOrder {
     }
 }
 
-/// `user`, and a number below 2^63 in decimal digits.
+/// Most bytes of a YCSB key: `user`, and a number below 2^63 in decimal digits.
 pub const YCSB_BYTES_MAX: u32 = 4 + 19;
 
-/// Of a number that is drawn evenly below 2^63.
+/// Mean bytes of a YCSB key, whose number is drawn evenly below 2^63.
 const YCSB_BYTES_MEAN: f64 = 22.88;
 
 impl Key {
-    /// All of one length, in the order of their numbers.
+    /// Keys of one length, in the order of their numbers.
     pub fn ordered(bytes: u32, format: KeyFormat) -> Self {
         Self { bytes, format, order: KeyOrder::Ordered, lengths: None }
     }

@@ -11,16 +11,16 @@ pub struct LeftOut {
     pub part: Option<String>,
     /// The engine, by its label without the part; `drive` is the bare drive.
     pub engine: String,
-    /// On this volume; null: on none, or on all.
+    /// The volume; null: none, or all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// With this memory tier; null: with none, or with all.
+    /// The memory tier; null: none, or all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// In this phase; null: in all.
+    /// The phase; null: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Why, and what would help.
+    /// Why they stay empty, and what would help.
     pub reason: String,
 }
 
@@ -30,10 +30,11 @@ impl LeftOut {
     }
 }
 
-/// `part a: lmdb, rocksdb are not run on x, y: why`: what has one reason, together.
+/// Returns sentences such as `part a: lmdb, rocksdb are not run on x, y: why`; entries with the
+/// same reason share one.
 pub fn sentences(left_out: &[LeftOut]) -> Vec<String> {
     let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::from_left_out).collect();
-    // The volumes of an engine, then its phases, the engines of those, the parts that have both.
+    // First the volumes of an engine are merged, then its phases, the engines, and the parts.
     all =
         merge_sentences(all, |a, b| a.is_like(b, &[PARTS, ENGINES, PHASES]), |a| &mut a.lists[ON]);
     all =
@@ -56,7 +57,7 @@ const ENGINES: usize = 1;
 const ON: usize = 2;
 const PHASES: usize = 3;
 
-/// Sentences that are alike, and have one reason, as one: what they do not share stands in a list.
+/// Merges sentences that are alike and have the same reason: what they do not share becomes a list.
 fn merge_sentences<'l>(
     all: Vec<Sentence<'l>>,
     is_alike: impl Fn(&Sentence<'l>, &Sentence<'l>) -> bool,

@@ -1,9 +1,9 @@
 //! The files of kvdyno, and the messages between the program and its workers.
 //!
-//! It is: types with their readers, writers and version numbers. The record is the waist of the
-//! whole design: everything left of it measures and never formats, everything right of it is a
-//! pure function of these files.
-//! It does not judge: no percentile, ratio or verdict is stored or computed here.
+//! The crate has types with their readers, writers and version numbers. The record is the waist of
+//! the whole design: everything before it measures and never formats, everything after it is a pure
+//! function of these files. The crate does not judge: no percentile, ratio or verdict is stored or
+//! computed here.
 
 pub mod blockio;
 pub mod case;
@@ -61,5 +61,5 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
 /// The version of the files a run consists of, as `major.minor`. Newer ones are refused.
 pub const FORMAT: &str = "1.0";
 
-/// The version of the words between program and worker. They must be equal.
+/// The version of the protocol between program and worker. Both must have the same.
 pub const PROTOCOL: u32 = 5;

@@ -11,16 +11,16 @@ pub struct Library {
     pub version: String,
     /// Who built it: `official`, `native`, `system` or `yours`.
     pub build: String,
-    /// Of the file.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// Where it was fetched from (`org.rocksdb:rocksdbjni:11.8.1`); null: nowhere.
     pub source: Option<String>,
-    /// Where it lay.
+    /// Where the file lay.
     pub path: PathBuf,
 }
 
 impl Library {
-    /// Whether it is of a build that others can get: by its version, and not from this file.
+    /// Whether others can get this build by its version, without this file.
     pub fn is_official(&self) -> bool {
         self.build == "official"
     }

@@ -15,7 +15,7 @@ pub enum RecordError {
     /// The operating system's answer.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The answer.
         source: io::Error,
@@ -23,7 +23,7 @@ pub enum RecordError {
     /// Invalid contents.
     #[error("{}: {message}", path.display())]
     Malformed {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The mistake.
         message: String,
@@ -34,7 +34,7 @@ pub enum RecordError {
         path.display(), crate::FORMAT
     )]
     Newer {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its version.
         found: String,
@@ -42,7 +42,7 @@ pub enum RecordError {
     /// No run there.
     #[error("{}: not a run of kvdyno: it has no run.json", path.display())]
     NotARun {
-        /// Which directory.
+        /// The directory.
         path: PathBuf,
     },
 }
@@ -95,7 +95,7 @@ impl RawLines {
         Ok(None)
     }
 
-    /// Nothing more is read.
+    /// Ends the reading.
     pub(crate) fn end(&mut self) {
         self.reader = None;
     }
@@ -108,7 +108,7 @@ pub struct Lines<T> {
 }
 
 impl<T: DeserializeOwned> Lines<T> {
-    /// Begins to read; a file that is not there has none.
+    /// Begins to read; a file that does not exist has no values.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self { lines: RawLines::open(path)?, of: PhantomData })
     }

@@ -7,21 +7,22 @@ use OpTrait::{AddsRecords, Pipelined, TakesMissing, WritesValues};
 /// The properties of an operation.
 #[derive(Debug, PartialEq)]
 pub struct OpInfo {
-    /// In files and columns.
+    /// Its name in files and columns.
     pub name: &'static str,
     /// The operation with its default arguments; none: a load of a graph, which no mix has.
     pub op: Option<Op>,
     /// What it does, as a sentence.
     pub does: &'static str,
-    /// It looks keys up, or shows records: what it deals with is found unless it is missing.
+    /// Whether it looks keys up, or shows records: its items that are not counted as missing are
+    /// its hits.
     pub reads: bool,
-    /// It changes what is stored.
+    /// Whether it changes what is stored.
     pub writes: bool,
-    /// One operation deals with several keys or records, which are counted apart.
+    /// Whether one operation deals with several keys or records, which are counted apart.
     pub many: bool,
     /// Where its keys come from.
     pub keys: KeySource,
-    /// What an engine needs for it that not every engine has.
+    /// The ability that an engine needs for it; none: every engine can perform it.
     pub needs: Option<Ability>,
     traits: &'static [OpTrait],
 }
@@ -35,11 +36,11 @@ pub enum KeySource {
     Next,
     /// The end of the thread's previous operation.
     Continued,
-    /// The graph: a request of it.
+    /// The graph, whose request it is.
     Graph,
     /// Any record: the first that is looked up once the engine is open.
     Opened,
-    /// It has no key, and no mix has it: it is recorded, and never drawn.
+    /// No key: the operation is recorded, and never drawn from a mix.
     NoKey,
 }
 
@@ -71,7 +72,7 @@ const ONE: Size = Size::Fixed { bytes: 1 };
 const TEN: Size = Size::Fixed { bytes: 10 };
 const HUNDRED: Size = Size::Fixed { bytes: 100 };
 
-/// All of them, in the order of columns.
+/// All operations, in the order of columns.
 pub static OPERATIONS: [OpInfo; 24] = [
     reads("get", Op::Get, Chosen, "Looks up one key.").with(&[Pipelined, TakesMissing]),
     writes("insert", Op::Insert, Next, "Writes a new key: the next number.").with(&[
@@ -154,7 +155,8 @@ pub static OPERATIONS: [OpInfo; 24] = [
     op("load_links", None, Graph, "Loads the links of a graph.").with_writes().with_many_items(),
 ];
 
-/// A load of nodes, and one of links: the last, and the only ones that are no [`Op`].
+/// The loads of nodes and of links: the last operations of the table, and the only ones that are no
+/// [`Op`].
 pub const GRAPH_LOADS: [&str; 2] = ["load_nodes", "load_links"];
 
 const fn op(name: &'static str, op: Option<Op>, keys: KeySource, does: &'static str) -> OpInfo {
@@ -193,18 +195,19 @@ impl OpInfo {
         self
     }
 
-    /// The one of this name.
+    /// Finds the operation of this name.
     pub fn find_by_name(name: &str) -> Option<&'static Self> {
         OPERATIONS.iter().find(|op| op.name == name)
     }
 
-    /// Those that a mix may have.
+    /// Returns the operations that a mix may have.
     pub fn mix_operations() -> impl Iterator<Item = &'static Self> {
         OPERATIONS.iter().filter(|info| info.op.is_some() && info.keys != NoKey)
     }
 
-    /// Whether a role's own figures sum it up. Flushes have a row of their own: they read and write
-    /// nothing, and a job that waits for one after each write does not do twice the work.
+    /// Whether a role's own figures include the operation. Flushes have a row of their own: they
+    /// read and write nothing, and a job that waits for one after each write does not do twice the
+    /// work.
     pub fn is_summed(name: &str) -> bool {
         Self::find_by_name(name).is_none_or(|info| info.reads || info.writes)
     }

@@ -1,5 +1,5 @@
-//! Databases that were there: each is copied, and not loaded, and a sample of its records says what
-//! keys and values it holds.
+//! Databases that existed before a run. Each is copied instead of loaded, and a sample of its
+//! records gives the lengths of its keys and values.
 
 use crate::workload::Size;
 use kvdyno_engine::{Location, Options};
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// The database that was there, whose records a case works on.
+/// The existing database whose records a case works on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// Where it is.
     pub path: PathBuf,
     /// The state that is a copy of it.
     pub state: String,
-    /// The list of the keys that are asked for.
+    /// The file with the list of keys that are asked for.
     pub keys: PathBuf,
-    /// What it holds.
+    /// Its records, and the lengths of its keys and values.
     pub sample: Sample,
 }
 
-/// What a database holds, by a walk over all of its records.
+/// The contents of a database, found by a walk over all of its records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Its records.
     pub records: u64,
-    /// Keys in the list: all, or as many as were wanted, drawn evenly.
+    /// Number of keys in the list: all, or as many as were requested, drawn evenly.
     pub keys: u64,
     /// The lengths of its keys.
     pub key_bytes: Size,
@@ -34,7 +34,7 @@ pub struct Sample {
     pub value_bytes: Size,
 }
 
-/// What a worker is to sample: the command `sample`, on its standard input.
+/// The job of a worker's command `sample`, on its standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleJob {
     /// The database: a copy, as the engine may write to it when it opens it.
@@ -45,8 +45,8 @@ pub struct SampleJob {
     pub file_bytes: u64,
     /// Keys to list at most.
     pub keys_max: u64,
-    /// The file for their list, which is not there yet: each with its length before it, as 32 bits
-    /// with the lowest byte first.
+    /// The file for the list of keys, which does not exist yet. Each key follows its length, which
+    /// is 32 bits with the lowest byte first.
     pub keys: PathBuf,
 }
 
@@ -59,14 +59,14 @@ pub fn write_key(list: &mut impl Write, key: &[u8]) -> io::Result<()> {
 
 // Compiled here, as all JSON of a worker.
 impl SampleJob {
-    /// The job of a line.
+    /// Parses the job of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)
     }
 }
 
 impl Sample {
-    /// As a line, with its end.
+    /// Returns the sample as a line, with its line end.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');

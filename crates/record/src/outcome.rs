@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.
 const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
-/// Whether somebody else sent a signal to the process that died of it.
+/// Whether a process that died of this signal was sent it from outside, and did not cause it.
 pub fn is_from_outside(signal: i32) -> bool {
     SENT_FROM_OUTSIDE.contains(&signal)
 }
@@ -28,21 +28,21 @@ pub enum Outcome {
         /// In the engine's words.
         message: String,
     },
-    /// It took longer than its budget.
+    /// The case took longer than its budget.
     OutOfTime {
         /// The phase it was in.
         message: String,
     },
     /// The worker, its server or the server's supervisor died of a signal that we did not send.
     Killed {
-        /// Its number.
+        /// The signal's number.
         signal: i32,
-        /// The phase it was in, and who else than the worker it was.
+        /// The phase it was in, and which process died, if not the worker.
         message: String,
     },
     /// The engine failed, or lost data.
     Failed {
-        /// What it was.
+        /// The class of the error.
         class: ErrorClass,
         /// In the engine's or the load generator's words.
         message: String,
@@ -60,7 +60,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// In a table cell.
+    /// Returns the outcome in the words of a table cell.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -74,7 +74,7 @@ impl Outcome {
         }
     }
 
-    /// The words that go with it.
+    /// Returns the outcome's message.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Done => None,
@@ -88,9 +88,9 @@ impl Outcome {
         }
     }
 
-    /// A resumed run does not repeat this case: the engine would end it the same way. It repeats
-    /// cases that were interrupted, not run, killed by a user, or failed by their volume. An
-    /// engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would crash again.
+    /// Whether a resumed run leaves this case as it is, because the engine would end it the same
+    /// way. It repeats cases that were interrupted, not run, killed by a user, or failed by their
+    /// volume. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would crash again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Interrupted { .. } | Self::NotRun { .. } => false,
@@ -100,8 +100,8 @@ impl Outcome {
         }
     }
 
-    /// The volume failed, not the engine: it is full, read-only, or returns errors (ENOSPC, EROFS,
-    /// EIO). It may be repaired by the next try.
+    /// Whether the volume failed, not the engine: it is full, read-only, or returns errors (ENOSPC,
+    /// EROFS, EIO). It may be repaired by the next try.
     pub fn is_volume_failure(&self) -> bool {
         match self {
             Self::DiskFull { .. } => true,
@@ -110,7 +110,7 @@ impl Outcome {
         }
     }
 
-    /// It came to nothing, and would again.
+    /// Whether the case failed, and would fail again.
     pub fn is_hopeless(&self) -> bool {
         self.is_final() && *self != Self::Done
     }

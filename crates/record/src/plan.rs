@@ -26,7 +26,7 @@ pub struct Plan {
     pub format: String,
     /// The suite's name.
     pub suite: String,
-    /// One line about it.
+    /// One line about the suite.
     pub title: String,
     /// Decisions taken from the host rather than the suite, in words ("RAM limit 256 MiB = ...").
     pub sized: Vec<String>,
@@ -35,23 +35,24 @@ pub struct Plan {
     /// Parts of the suite that are not run here, each with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// In the order they are run.
+    /// The cases, in the order they are run.
     pub cases: Vec<Case>,
-    /// Additional columns of its tables.
+    /// Additional columns of the run's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnName>,
-    /// The search that its points belong to; null: it is none, all cases are known beforehand.
+    /// The search that the plan's points belong to; null: no search, all cases are known
+    /// beforehand.
     pub search: Option<Search>,
     /// The published study that it repeats, by id; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<String>,
     /// Two rates that differ by less than this share are equal.
     pub within: f64,
-    /// The share by which a primary figure of its second engine may be worse than the first's;
-    /// null: it is not asked.
+    /// The share by which a primary figure of the second engine may be worse than that of the
+    /// first; null: no gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<f64>,
-    /// What each engine is to meet, as `--target` has it; null: nothing.
+    /// The target that each engine must meet, in the form of `--target`; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The claims of the suite.
@@ -69,31 +70,33 @@ pub const WITHIN: f64 = 0.03;
 pub struct Case {
     /// Directory name: `0005_rocksdb_t4_r2`; unique and in order.
     pub id: String,
-    /// All that makes two cases comparable, trial and host left out: equal keys, equal work.
+    /// A text of all that makes two cases comparable, without trial and host: equal keys mean equal
+    /// work.
     pub key: String,
-    /// The worker: `kvdyno-<engine>`.
+    /// The engine's name, as in its worker `kvdyno-<engine>`.
     pub engine: String,
-    /// Its name in tables; differs from `engine` where a suite has one engine several times.
+    /// The engine's name in tables; differs from `engine` where a suite has one engine several
+    /// times.
     pub label: String,
     /// The part of the suite that it belongs to; null: the suite has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// The library of the engine; null: it is part of its worker.
     pub library: Option<Library>,
-    /// The attached server; null: a server of its own.
+    /// The attached server; null: no server is attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<AttachedServer>,
-    /// Those who drive it together; null: one worker does, on this machine.
+    /// The crew that drives the engine; null: one worker drives it, on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crew: Option<Crew>,
     /// Every option, resolved.
     pub options: Options,
-    /// Which repeat, from 1; 0: a pilot, which only sets rates ([`Case::is_pilot`]).
+    /// The number of the trial, from 1; 0: a pilot, which only sets rates ([`Case::is_pilot`]).
     pub trial: u32,
-    /// Where tables list it: by the order of the suite, not the one drawn for running. Cases with
-    /// equal keys have equal numbers.
+    /// Its place in tables: in the order of the suite, not in the random order of running. Cases
+    /// with equal keys have equal numbers.
     pub listed: u32,
-    /// Its figures are the limit that the other cases are compared with.
+    /// Whether its figures are the limit that the other cases are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles of the first measured phase where none is
     /// swept; null for a case that only loads.
@@ -102,14 +105,14 @@ pub struct Case {
     pub threads_swept: Option<u32>,
     /// The database it works on.
     pub database: Database,
-    /// Where that lies, where the suite names volumes; null: in the run's data directory.
+    /// The volume of the database, where the suite names volumes; null: the run's data directory.
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
     /// The first phase that the limit holds in; the database is made before it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ram_limit_from: u32,
-    /// What is below that limit, where the suite names memory tiers.
+    /// The memory tier below that limit; null: the suite names none.
     pub tier: Option<Tier>,
     /// The data set.
     pub data: Data,
@@ -117,7 +120,7 @@ pub struct Case {
     pub shape: DataShape,
     /// The phases, in order.
     pub phases: Vec<Phase>,
-    /// The case is ended when it takes longer than this.
+    /// The most time of the case; it is ended when it takes longer.
     pub budget_ns: u64,
     /// The case of the other engine that it is run side by side with, phase by phase or in turns
     /// ([`crate::turns`]); null: it runs alone.
@@ -125,16 +128,16 @@ pub struct Case {
     pub turns_with: Option<String>,
     /// Length of a slice of the series.
     pub slice_ns: u64,
-    /// Block I/O is watched in the kernel while it runs, regardless of the command line.
+    /// Whether block I/O is watched in the kernel while it runs, regardless of the command line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub io_latency: bool,
-    /// The functions that its threads are in are sampled while they run.
+    /// Whether the functions that its threads are in are sampled while they run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
-    /// What counts instructions; null: nothing does.
+    /// The counter of instructions; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Counting>,
-    /// The case fails past this many failed operations.
+    /// The most failed operations; with more of them the case fails.
     pub errors_max: u64,
 }
 
@@ -168,22 +171,22 @@ pub struct Database {
     pub id: String,
     /// The case that loads it; its own id where it loads itself.
     pub loaded_by: String,
-    /// It is removed after this case.
+    /// Whether it is removed after this case.
     pub last_use: bool,
-    /// It stays as it was loaded: every other case works on a copy of it, made for the case and
-    /// gone after it.
+    /// Whether it stays as it was loaded: every other case works on a copy of it, made for the case
+    /// and gone after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_state: bool,
 }
 
 impl Plan {
-    /// All of its cases count instructions in place of times.
+    /// Whether all cases count instructions in place of times.
     pub fn is_counted(&self) -> bool {
         self.cases.iter().all(Case::is_counted)
     }
 
-    /// A case whose instructions are counted beside the times of others. It explains their verdict,
-    /// and has no part in it.
+    /// Whether a case's instructions are counted beside the times of other cases. It explains their
+    /// verdict, and has no part in it.
     pub fn is_beside(&self, case: &Case) -> bool {
         let is_timed = |other: &Case| {
             !other.is_counted() && case.part == Some(counted_part(other.part.as_deref()))
@@ -193,24 +196,24 @@ impl Plan {
 }
 
 impl Case {
-    /// Instructions are counted in place of times.
+    /// Whether instructions are counted in place of times.
     pub fn is_counted(&self) -> bool {
         self.count == Some(Counting::Valgrind)
     }
 
-    /// It finds what an engine sustains, so that roles of other cases get a rate that all can. Its
-    /// figures are not results.
+    /// Whether it only finds what an engine sustains, so that roles of other cases get a rate that
+    /// all engines sustain. Its figures are not results.
     pub fn is_pilot(&self) -> bool {
         self.trial == 0
     }
 
-    /// Some role of it waits for the rate of a pilot.
+    /// Whether some role of it waits for the rate of a pilot.
     pub fn lacks_rate(&self) -> bool {
         let mut roles = self.phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
         roles.any(Role::lacks_rate)
     }
 
-    /// Mean bytes of a record's value; of a graph, of an id with all its links.
+    /// Mean bytes of a record's value; in a graph, of an id with all its links.
     pub fn value_bytes_mean(&self) -> u64 {
         match self.data.graph {
             Some(_) => self.data.value.size.mean() as u64,
@@ -236,12 +239,12 @@ impl Case {
         }
     }
 
-    /// Bytes of keys and values of so many of them, of mean length.
+    /// Bytes of keys and values of `records` records of mean length.
     pub fn bytes_for_records(&self, records: u64) -> f64 {
         self.user_bytes() as f64 * (records as f64 / self.data.records.max(1) as f64)
     }
 
-    /// Whether it starts from nothing.
+    /// Whether it loads its database itself.
     pub fn makes_database(&self) -> bool {
         self.database.loaded_by == self.id
     }
@@ -251,9 +254,9 @@ impl Case {
         self.database.is_state && !self.makes_database()
     }
 
-    /// Whether it loads a database for others that later runs can take: what is measured with the
-    /// load is measured by each run, and a volume that is made for a run goes with it. The file of
-    /// a bare drive is written as fast as it is copied.
+    /// Whether it loads a database for other cases that later runs can reuse. A case that also
+    /// measures is done again by each run, and a volume that is made for a run is removed with it.
+    /// The file of a bare drive is written as fast as it is copied.
     pub fn makes_state(&self) -> bool {
         let stays = |volume: &Volume| matches!(volume.medium, Medium::Directory { .. });
         self.makes_database()
@@ -269,7 +272,7 @@ impl Case {
         self.phases.iter().any(Phase::writes)
     }
 
-    /// What is below its RAM limit; nothing where that tier is more of the same memory.
+    /// The memory tier below its RAM limit; none where that tier is more of the same memory.
     pub fn tier_below(&self) -> Option<&Tier> {
         self.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
     }
@@ -279,8 +282,8 @@ impl Case {
         self.tier.as_ref()?.memory.swap()
     }
 
-    /// It would end the same way again: on its own, or because its database cannot be had. `done`
-    /// has the outcome of each case's last try.
+    /// Whether it would end the same way again: by itself, or because its database cannot be
+    /// loaded. `done` has the outcome of each case's last try.
     pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
         let load = || done.get(&self.database.loaded_by);
         match done.get(&self.id) {
@@ -295,9 +298,9 @@ impl Case {
 /// The estimated cost of a plan. Sums over all cases; factors are the engines' own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// Time, at most.
+    /// The most time that it takes.
     pub wall_ns: u64,
-    /// Time, were all that is not timed done in memory; null: not estimated.
+    /// The time if all that is not timed were done in memory; null: not estimated.
     #[serde(default)]
     pub wall_least_ns: Option<u64>,
     /// Bytes written to the volume.
@@ -308,6 +311,6 @@ pub struct Estimate {
     pub record_bytes: u64,
     /// The basis of the estimate, in words.
     pub assumptions: Vec<String>,
-    /// Space by database id.
+    /// Bytes of space, by database id.
     pub databases: BTreeMap<String, u64>,
 }

@@ -20,7 +20,8 @@ const VALUE_BYTES: [usize; 3] = [100, 700, 3000];
 /// Bytes of an acknowledgement: writer and number of the write, little-endian.
 pub const ACKNOWLEDGEMENT_BYTES: usize = 16;
 
-/// In an acknowledgement instead of a writer: all writes so far are durable, the engine says.
+/// Stands in place of the writer in an acknowledgement that all writes so far are durable, as the
+/// engine says.
 pub const SYNCED: u64 = u64::MAX;
 
 /// The units of all writers.
@@ -101,9 +102,10 @@ pub struct Victim {
     pub location: Location,
     /// The options to open it with.
     pub options: Options,
-    /// What is in it.
+    /// The units that are in it.
     pub units: Units,
-    /// Afterwards all of it is walked over, too: it can be, and it shows what it stores.
+    /// Whether all of it is walked over afterwards, too: the engine can scan, and shows what it
+    /// stores.
     pub walks: bool,
 }
 
@@ -114,10 +116,10 @@ pub struct Pledge {
     pub victim: Victim,
     /// Writes of each writer.
     pub writes: u64,
-    /// In how many sittings: between two it is synced, closed, and opened again.
+    /// Number of sittings. Between two of them the database is synced, closed, and opened again.
     pub sittings: u64,
-    /// After so many writes of one writer what waits in the page cache is written out, as the
-    /// kernel does every few seconds.
+    /// Writes of one writer after which the page cache is written out, as the kernel does every few
+    /// seconds.
     pub writeback_every: u64,
     /// The file in which each write is acknowledged after the engine acknowledged it.
     pub acknowledgements: PathBuf,
@@ -151,7 +153,7 @@ pub enum Reading {
 pub struct Recovered {
     /// The engine's error at the opening.
     pub unopened: Option<String>,
-    /// By the record's number.
+    /// The state of each record, by its number.
     pub readings: Vec<Reading>,
     /// Keys of a walk over all that were never written, or that lookups did not find.
     pub strangers: u64,
@@ -163,12 +165,12 @@ macro_rules! in_json {
     ($($type:ty),*) => { $(
         // Compiled here once, and not in each worker.
         impl $type {
-            /// From a line.
+            /// Parses a line.
             pub fn from_json(line: &str) -> kvdyno_engine::Result<Self> {
                 serde_json::from_str(line).map_err(|error| line_error(&error))
             }
 
-            /// As a line, with its end.
+            /// Returns it as a line, with its line end.
             pub fn to_line(&self) -> kvdyno_engine::Result<Vec<u8>> {
                 let mut line = serde_json::to_vec(self).map_err(|error| line_error(&error))?;
                 line.push(b'\n');

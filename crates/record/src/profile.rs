@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProfileFile {
     /// Samples per second of a thread's time on a CPU.
     pub rate_hz: u32,
-    /// Functions of the kernel are in the stacks.
+    /// Whether functions of the kernel are in the stacks.
     pub kernel: bool,
     /// The functions that occur.
     pub functions: Vec<Function>,
@@ -24,7 +24,7 @@ pub struct ProfileFile {
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Function {
-    /// Demangled; `librocksdb.so+0x1234` where its file has no symbol for the address.
+    /// The name, demangled; `librocksdb.so+0x1234` where its file has no symbol for the address.
     pub name: String,
     /// The name of its file: `librocksdb.so`; [`KERNEL`], [`VDSO`]; empty: unknown.
     pub module: String,
@@ -53,11 +53,11 @@ pub struct CallPath(
 /// The samples of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseProfile {
-    /// Its name.
+    /// The phase's name.
     pub phase: String,
     /// Samples that the kernel could not hand over.
     pub lost: u64,
-    /// By threads of one kind.
+    /// The samples of each kind of threads.
     pub threads: Vec<ThreadsProfile>,
 }
 
@@ -66,17 +66,17 @@ pub struct PhaseProfile {
 pub struct ThreadsProfile {
     /// The role, or the threads' name without their numbers.
     pub name: String,
-    /// Whose threads they are.
+    /// The owner of the threads.
     pub owner: ThreadOwner,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Of them with a stack that was not unwound to the thread's start.
+    /// Samples with a stack that was not unwound to the thread's start.
     pub cut: u64,
-    /// How many samples ended in which call path, by its index.
+    /// The index of each call path that samples ended in, and their number.
     pub stacks: Vec<(u32, u64)>,
 }
 
-/// Whose threads they are.
+/// The owner of threads.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

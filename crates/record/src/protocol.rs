@@ -1,4 +1,4 @@
-//! What program and worker say to each other: a [`Job`] and [`Control`] lines on the worker's
+//! The messages between program and worker: a [`Job`] and [`Control`] lines on the worker's
 //! standard input, [`Event`] lines on its standard output; one JSON value a line.
 //!
 //! The worker announces each phase and waits; the program takes its readings and says go. When the
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 pub struct Job {
     /// [`crate::PROTOCOL`] as the program was built with.
     pub protocol: u32,
-    /// For messages.
+    /// The case's id, for messages.
     pub case: String,
     /// The location of the data.
     pub location: Location,
@@ -46,7 +46,7 @@ pub struct Job {
     pub dir: PathBuf,
     /// Differs between trials, so that trials draw different keys.
     pub trial: u32,
-    /// Its place among several workers that do this together, each its share; null: it is alone.
+    /// The worker's rank in a crew, in which each rank does its share; null: it works alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crew: Option<RankId>,
     /// Phases whose requests are recorded.
@@ -79,22 +79,23 @@ pub enum Control {
     Stop,
 }
 
-/// The orders of a supervisor, one per line; when they end, it ends with its server.
+/// The orders of a supervisor, one per line; when the orders end, the supervisor ends with its
+/// server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "order")]
 pub enum SupervisorOrder {
-    /// Start the server, which is not there.
+    /// Start the server, which is not running.
     Serve(ServerJob),
-    /// Stop it in order, so that all it holds is in its files.
+    /// Stop the server in an orderly way, so that all its data is in its files.
     Halt,
 }
 
 /// The server of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerJob {
-    /// Where its data lies: a directory, or a device.
+    /// The location of its data: a directory, or a device.
     pub location: Location,
-    /// Where it is to listen: where it did before; null: the supervisor chooses.
+    /// The address to listen at, which is that of an earlier start; null: the supervisor chooses.
     pub address: Option<String>,
     /// The engine's options.
     pub options: Options,
@@ -111,21 +112,21 @@ pub struct ServerJob {
 pub enum Event {
     /// The first line.
     Hello {
-        /// As the worker was built with; sent before the job is looked at.
+        /// [`crate::PROTOCOL`] as the worker was built with; sent before the job is read.
         protocol: u32,
         /// The clock in use: `tsc` or `monotonic`.
         clock: String,
         /// Ticks of it in a second.
         clock_hz: f64,
-        /// Why not the fastest clock, or nothing.
+        /// Why the clock is not the fastest one; empty: it is.
         clock_note: String,
     },
     /// The engine is open; sent once after each open.
     Opened {
         /// How long that took.
         took_ns: u64,
-        /// Its rank in a crew, as in the job: a worker without support for crews would do all the
-        /// work.
+        /// Its rank in a crew, as in the job; null: none. It shows that the worker supports crews:
+        /// one that does not would do all the work.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         crew: Option<RankId>,
     },
@@ -138,7 +139,7 @@ pub enum Event {
         /// The engine's own counters.
         counters: Counters,
     },
-    /// Where it stands; a few times a second.
+    /// The progress of a phase, sent a few times a second.
     Progress {
         /// Index into the phases.
         phase: u32,
@@ -146,9 +147,9 @@ pub enum Event {
         started_unix_ns: u64,
         /// Operations (records while loading) done.
         done: u64,
-        /// Out of how many; null where time decides.
+        /// Operations (records while loading) in all; null where time ends the phase.
         total: Option<u64>,
-        /// Since the phase began.
+        /// Time since the phase began.
         elapsed_ns: u64,
         /// Threads that have not ended; null: not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,27 +170,28 @@ pub enum Event {
         wall_ns: u64,
         /// Readings of the worker itself at go.
         usage_before: ProcessUsage,
-        /// Readings of the worker itself when it was done.
+        /// Readings of the worker itself at the end of the phase.
         usage: ProcessUsage,
         /// The engine's own counters.
         counters: Counters,
         /// The results of each role; a load is one role named `load`.
         roles: Vec<RoleResult>,
-        /// Of a verify phase.
+        /// The results of a verify phase; null for other phases.
         verified: Option<Verified>,
-        /// Of a settle phase: whether the engine settled, and its report.
+        /// Whether the engine settled, and the engine's report, for a settle phase; null for other
+        /// phases.
         settled: Option<(bool, String)>,
-        /// Records that the database has now; null: unknown. Of a crew, the first rank's are those
-        /// loaded, and each has what it inserted.
+        /// Records that the database has now; null: unknown. In a crew, the first rank's number
+        /// includes the loaded records, and each rank's those that it inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         live_records: Option<u64>,
-        /// It was ended by [`Control::Stop`].
+        /// Whether it was ended by [`Control::Stop`].
         stopped: bool,
-        /// It was ended by a failure: its class and message. After go the worker sends
+        /// Class and message of the failure that ended it; null: none. After go the worker sends
         /// [`Event::Failed`] and nothing more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<(kvdyno_engine::ErrorClass, String)>,
-        /// Of a crew, the results of each rank; empty: no crew.
+        /// The results of each rank of a crew; empty: no crew.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ranks: Vec<RankResult>,
     },
@@ -199,16 +201,16 @@ pub enum Event {
         /// How long that took.
         took_ns: u64,
     },
-    /// Of a supervisor: the server is ready.
+    /// A supervisor's server is ready.
     Serving {
-        /// Where.
+        /// The server's address.
         address: String,
         /// How it was started.
         command: Vec<String>,
         /// How long that took, until it answered.
         took_ns: u64,
     },
-    /// Of a supervisor: the server has ended in order.
+    /// A supervisor's server has ended in an orderly way.
     Halted {
         /// How long that took.
         took_ns: u64,
@@ -220,71 +222,71 @@ pub enum Event {
     },
     /// The case cannot continue.
     Failed {
-        /// In which phase; null: before the first, or while closing.
+        /// Index of the phase; null: before the first, or while closing.
         phase: Option<u32>,
-        /// What it was.
+        /// The class of the error.
         class: kvdyno_engine::ErrorClass,
         /// In the engine's or the load generator's words.
         message: String,
-        /// Of a supervisor: the signal that its server died of.
+        /// The signal that a supervisor's server died of; null: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
     },
 }
 
-// What a worker reads and writes as JSON, compiled here: each worker would otherwise have, and take
-// the time to compile, all of it once more.
+// The code that reads and writes a worker's JSON is compiled here. Otherwise each worker would
+// contain it once more, and take the time to compile it.
 impl WorkerDescription {
-    /// As `describe` prints it.
+    /// Returns the description as `describe` prints it.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self)
     }
 }
 
 impl Job {
-    /// As a line, with its end.
+    /// Returns the job as a line, with its line end.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// The job of a line.
+    /// Parses the job of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
     }
 }
 
 impl Control {
-    /// As a line, with its end.
+    /// Returns the order as a line, with its line end.
     pub fn to_line(self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(&self)?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// The word of a line.
+    /// Parses the order of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
     }
 }
 
 impl SupervisorOrder {
-    /// The order of a line.
+    /// Parses the order of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
     }
 }
 
 impl Event {
-    /// As a line, with its end.
+    /// Returns the event as a line, with its line end.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// The event of a line.
+    /// Parses the event of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
     }

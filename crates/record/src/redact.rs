@@ -22,14 +22,14 @@ const SERVERS: [&str; 10] = [
     "valkeys",
 ];
 
-/// What follows the scheme in our own words on how a URL is written.
+/// The text after the scheme in kvdyno's own explanations of how a URL is written.
 const EXAMPLE: &str = "USER:PASSWORD@HOST:PORT";
 
 /// `value` with every text in it redacted.
 pub fn without_secrets<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
     let mut value = serde_json::to_value(value)?;
     redact_all(&mut value);
-    // By text: what is read from values besides would be compiled twice.
+    // Through text: otherwise the reading would be compiled twice, from text and from values.
     serde_json::from_slice(&serde_json::to_vec(&value)?)
 }
 
@@ -42,13 +42,13 @@ fn redact_all(value: &mut Value) {
     }
 }
 
-/// Something was struck out of `text`: it is of no use as an address any more.
+/// Whether something was struck out of `text`, so that it is of no use as an address any more.
 pub fn is_struck_out(text: &str) -> bool {
     text.contains(&format!("://{STRUCK_OUT}"))
 }
 
-/// `text` with the user part of every address (`scheme://user:password@host`) struck out, and of an
-/// address of a server all of it: a password alone stands where a host should.
+/// Returns `text` with the user part of every address (`scheme://user:password@host`) struck out.
+/// Of a server's address everything is struck out: a lone password stands where the host should.
 pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut offset = 0;
@@ -60,7 +60,7 @@ pub fn redact(text: &str) -> String {
     clean + &text[offset..]
 }
 
-/// The same with a star for each byte: places in `text` are the same as before.
+/// Replaces the same parts by a star for each byte, so that places in `text` stay the same.
 pub fn mask(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for secret in secrets(text) {
@@ -71,7 +71,7 @@ pub fn mask(text: &str) -> String {
     clean + &text[masked..]
 }
 
-/// The secrets, in order.
+/// Returns the places of the secrets, in order.
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let (mut all, mut offset) = (Vec::new(), 0);
     while let Some(position) = text[offset..].find("://") {
@@ -95,8 +95,8 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
 }
 
 fn scheme_before(text: &str) -> &str {
-    let is_of_it = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    &text[text.trim_end_matches(is_of_it).len()..]
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    &text[text.trim_end_matches(is_part).len()..]
 }
 
 #[cfg(test)]
@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(redact("no address: mail@example"), "no address: mail@example");
     }
 
-    /// Whatever is wrong with it: a password alone, one with the marks that end a host.
+    /// Malformed addresses are struck out, too: a password alone, and one with the marks that end a
+    /// host.
     #[test]
     fn of_a_servers_address_nothing_is_left() {
         for secret in ["secret", ":se/cr?et#@host", "user:secret@host:1/db?tls=on", "me@h,i"] {

@@ -14,14 +14,15 @@ pub struct Replay {
     pub digest: String,
     /// Its number of requests.
     pub requests: u64,
-    /// Its keys are the numbers below this; of a drive, the end of its last request.
+    /// The trace's keys are the numbers below this; for requests to a drive, the end of the last
+    /// one.
     pub keys: u64,
-    /// Bytes of its longest value; of a drive, of its longest read or write.
+    /// Bytes of the longest value; for requests to a drive, of the longest read or write.
     pub value_bytes_max: u64,
-    /// Its requests to a drive; null: it has keys.
+    /// The form of its requests to a drive; null: its requests have keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<OfDrive>,
-    /// Records live as long as they were written for, divided by `speed`.
+    /// Whether records live as long as they were written for, divided by `speed`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded_ttl: bool,
     /// How many times faster than recorded requests are made, each at its time; null: each thread
@@ -35,14 +36,14 @@ pub struct Replay {
 pub struct OfDrive {
     /// All offsets and lengths are multiples of this.
     pub multiple_of: u64,
-    /// Offsets are taken modulo the bytes of all records, and what reaches past their end begins
-    /// earlier.
+    /// Whether offsets are taken modulo the bytes of all records. A request that would reach past
+    /// their end begins earlier.
     pub fold: bool,
 }
 
-/// The operation that a recorded request is performed as, by the request's name. Of a drive's, a
-/// read is a `get`, a write an `update` and a discard a `delete` of as many bytes. Of a scan it is
-/// known where it began, not how far it went: it shows one record.
+/// Returns the operation that a recorded request is performed as, by the request's name. On a
+/// drive, a read is a `get`, a write an `update` and a discard a `delete` of as many bytes. A trace
+/// has the start of a scan, but not its length: the scan shows one record.
 pub fn operation(recorded: &str) -> Option<Op> {
     let scan = |reverse| Op::Scan { reverse, length: Size::Fixed { bytes: 1 } };
     Some(match recorded {
@@ -57,19 +58,19 @@ pub fn operation(recorded: &str) -> Option<Op> {
     })
 }
 
-/// Which operation of a mix a recorded request is.
+/// Returns the index of a recorded request's operation in a mix.
 pub fn mix_entry_index(mix: &[MixEntry], recorded: &str) -> Option<usize> {
     let op = operation(recorded)?;
     mix.iter().position(|entry| entry.op == op)
 }
 
-/// All that phases replay.
+/// Returns the traces that the roles of phases replay.
 pub fn replays(phases: &[Phase]) -> impl Iterator<Item = &Replay> {
     let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
     roles.filter_map(|role| role.replay.as_ref())
 }
 
-/// The phase without where its traces are.
+/// Returns the phase without the paths of its traces.
 #[must_use]
 pub fn without_trace_path(phase: &Phase) -> Phase {
     let mut phase = phase.clone();
@@ -77,7 +78,7 @@ pub fn without_trace_path(phase: &Phase) -> Phase {
     phase
 }
 
-/// All traces of a phase, of its load or its roles.
+/// Returns all traces of a phase, those of its load or its roles.
 pub fn replays_mut(phase: &mut Phase) -> impl Iterator<Item = &mut Replay> {
     let (load, mix) = match &mut phase.work {
         Activity::Load(load) => (load.replay.as_mut(), None),

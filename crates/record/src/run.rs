@@ -27,16 +27,17 @@ pub struct RunRecord {
     pub started_unix_ns: u64,
     /// When it ended; null while it runs, or when it was killed.
     pub ended_unix_ns: Option<u64>,
-    /// When a resumed run went on, each time.
+    /// The times at which the run was resumed.
     pub resumed_unix_ns: Vec<u64>,
-    /// When it had stopped before, each time: of a killed run, its last reading.
+    /// The time at which it had stopped before each resumption; for a killed run, that of its last
+    /// reading.
     #[serde(default)]
     pub stopped_unix_ns: Vec<u64>,
     /// The location of the databases.
     pub data_dir: String,
-    /// The machine before.
+    /// The machine before the run.
     pub host_before: Host,
-    /// The machine after.
+    /// The machine after the run; null while it runs, or when it was killed.
     pub host_after: Option<Host>,
     /// Overhead of the load generator: the null engine's time per operation, closed loop, one
     /// thread, taken by this run; null where the null engine was not found.
@@ -46,8 +47,8 @@ pub struct RunRecord {
     pub hiccups: Option<Hiccups>,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
-    /// Bytes that the kept states of its data directory may have in all (`--states`); 0: it neither
-    /// keeps nor takes any; null: it takes those that are there.
+    /// The most bytes of all kept states in its data directory (`--states`); 0: the run neither
+    /// keeps nor uses any; null: it uses kept ones, and keeps none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_bytes: Option<u64>,
     /// The trace that requests of measured phases are recorded to (`trace record`); null: none.
@@ -56,7 +57,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// How long it was stopped before it was resumed, all times together.
+    /// How long it was stopped before it was resumed, in all.
     pub fn paused_ns(&self) -> u64 {
         let pauses = self.stopped_unix_ns.iter().zip(&self.resumed_unix_ns);
         pauses.map(|(stopped, resumed)| resumed.saturating_sub(*stopped)).sum()

@@ -1,7 +1,7 @@
-//! Times as a record counts them: how many fell into each bucket of a histogram of its bounds.
-//! A library's histogram has all possible buckets, 270 KB. A
-//! day of slices has hundreds of thousands of intervals, so what is read of a record takes memory
-//! for those buckets alone that something fell into.
+//! Times as a record counts them: the number of samples in each bucket of a histogram with the
+//! record's bounds. The library's histogram has all possible buckets, 270 KB. A day of slices has
+//! hundreds of thousands of intervals, so a histogram that is read takes memory for its filled
+//! buckets only.
 
 use base64::Engine as _;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -28,14 +28,14 @@ pub fn histogram() -> Histogram<u64> {
     EMPTY.clone()
 }
 
-/// Buckets below the first doubling of their width, as three significant digits make them.
+/// Buckets before their width first doubles, for three significant digits.
 const EXACT: u64 = 2048;
-/// Buckets of one width above that.
+/// Buckets of each further width.
 const HALF: usize = 1024;
 const HALF_BITS: u32 = 10;
 /// All buckets from 1 ns to an hour.
 const BUCKETS: usize = 33 * HALF;
-/// Buckets that take memory together.
+/// Buckets that are allocated together.
 const PAGE: usize = 256;
 
 /// Memory of a page of [`Samples`].
@@ -81,27 +81,28 @@ impl Samples {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// There are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Pieces of memory that it holds, of [`PAGE_BYTES`] each.
+    /// Returns the number of allocated pages, of [`PAGE_BYTES`] each.
     pub fn pages(&self) -> usize {
         self.held
     }
 
-    /// Adds them to a library's histogram of the record's bounds, which computes percentiles.
+    /// Adds the samples to a library's histogram with the record's bounds, which computes
+    /// percentiles.
     pub fn add_to(&self, histogram: &mut Histogram<u64>) {
         self.iter().for_each(|(value, count)| histogram.saturating_record_n(value, count));
     }
 
-    /// As a library's histogram.
+    /// Returns the samples as a library's histogram.
     pub fn histogram(&self) -> Histogram<u64> {
         let mut histogram = histogram();
         self.add_to(&mut histogram);
@@ -122,17 +123,17 @@ fn bucket_highest(index: usize) -> u64 {
     ((position + 1) << doublings) - 1
 }
 
-/// Reads encoded histograms, one after the other; what it needs of memory it keeps.
+/// Reads encoded histograms, one after the other, with the same buffers.
 pub struct Decoder {
     inflate: Decompress,
     packed: Vec<u8>,
     plain: Vec<u8>,
 }
 
-/// First words of the encoding's second version, as it is and deflated.
+/// First word of the encoding's second version, plain and deflated.
 const COOKIE: u32 = 0x1c84_9313;
 const COOKIE_DEFLATED: u32 = 0x1c84_9314;
-/// Cookie, length, offset, digits, lowest, highest, ratio.
+/// Bytes of the header: cookie, length, offset, digits, lowest, highest, ratio.
 const HEADER: usize = 40;
 /// Bytes of one number at most.
 const NUMBER: usize = 9;
@@ -144,13 +145,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// With nothing read yet.
+    /// Creates a decoder.
     pub fn new() -> Self {
         let plain = vec![0; HEADER + BUCKETS * NUMBER];
         Self { inflate: Decompress::new(true), packed: Vec::new(), plain }
     }
 
-    /// The buckets of a histogram in base64 that something fell into: upper end, and how many.
+    /// Decodes a histogram in base64: the upper end and the count of each filled bucket.
     pub fn read(&mut self, text: &str) -> Result<Vec<(u64, u64)>, String> {
         self.packed.clear();
         let base64 = base64::engine::general_purpose::STANDARD;
@@ -174,7 +175,8 @@ fn read_u32(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?))
 }
 
-/// What a record's writer wrote: 3 digits from 1 on. The highest value only says where it ends.
+/// Reads what a record's writer wrote: 3 digits from 1 on. The highest value in the header is not
+/// needed.
 fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
     let (cookie, length) = (read_u32(plain, 0), read_u32(plain, 4).unwrap_or(0) as usize);
     let lowest = read_u32(plain, 16).zip(read_u32(plain, 20));

@@ -14,7 +14,8 @@ pub struct Search {
     pub target: String,
     /// The measured phase that must meet it.
     pub phase: String,
-    /// The values searched; null: of a rate, from what its role does as fast as it goes.
+    /// The range of values that is searched; null: the search of a rate starts from what its role
+    /// does as fast as it goes.
     pub between: Option<Between>,
     /// The two sides of the edge are close enough when they differ by no more than this share.
     pub within: f64,
@@ -32,7 +33,7 @@ pub enum Axis {
     Ram,
     /// Operations that are due each second: the most are wanted.
     Rate {
-        /// Of this role.
+        /// The role that has the rate.
         role: String,
     },
 }
@@ -46,14 +47,15 @@ pub struct Between {
     pub high: u64,
 }
 
-/// How the suite beside the plan was bent for every point, so that `resume` makes more of them.
+/// How the suite beside the plan was changed for every point, so that `resume` can make more
+/// points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Making {
     /// The engine's label.
     pub engine: String,
-    /// `path=value`, in order.
+    /// Changed settings as `path=value`, in order.
     pub set: Vec<String>,
-    /// The one number of threads that is swept; null: nothing is.
+    /// The one number of threads that is swept; null: none is.
     pub threads: Option<u32>,
     /// The duration of each measured phase, as `30s`; null: the suite's.
     pub duration: Option<String>,

@@ -18,7 +18,7 @@ pub struct Slice {
     pub start_ns: u64,
     /// Its length; the last may be shorter, or longer by the operation it waited for.
     pub length_ns: u64,
-    /// By role, then by operation name. An operation belongs to the slice it ended in.
+    /// Counts by role, then by operation name. An operation belongs to the slice it ended in.
     pub roles: BTreeMap<String, BTreeMap<String, SliceCounts>>,
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct StateRecord {
     /// Version of this file's format, as `major.minor`.
     pub format: String,
-    /// What was kept.
+    /// The description of the kept database.
     #[serde(flatten)]
     pub description: StateDescription,
     /// When it was kept, in nanoseconds since 1970.
@@ -43,7 +43,7 @@ pub struct StateDescription {
     pub run: String,
     /// How long that took, in nanoseconds: all phases before the first measured one.
     pub took_ns: u64,
-    /// Of a copy of somebody's database, what it holds.
+    /// The contents of a copy of an existing database; null: kvdyno loaded the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
 }
@@ -62,7 +62,7 @@ pub struct Seal {
 /// A file as it was sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SealedFile {
-    /// Relative to the database's directory.
+    /// Its path, relative to the database's directory.
     pub path: PathBuf,
     /// Its length in bytes, holes included.
     pub length: u64,
@@ -75,7 +75,7 @@ pub struct SealedFile {
 /// A symbolic link as it was sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SealedLink {
-    /// Relative to the database's directory.
+    /// Its path, relative to the database's directory.
     pub path: PathBuf,
     /// Where it leads, as it is written in the link.
     pub target: PathBuf,

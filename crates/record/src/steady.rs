@@ -17,14 +17,14 @@ const SLOPE_MAX: f64 = 0.1;
 /// The steadiness of a window of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steadiness {
-    /// The largest less the smallest, as a share of the mean.
+    /// The largest value minus the smallest, as a share of the mean.
     pub range: f64,
     /// How far the fitted line rises or falls over the window, as a share of the mean.
     pub slope: f64,
 }
 
 impl Steadiness {
-    /// Both are within the specification's bounds.
+    /// Whether both are within the specification's bounds.
     pub fn is_steady(&self) -> bool {
         self.range <= RANGE_MAX && self.slope <= SLOPE_MAX
     }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(rule().end(&[vec![0; 30]]), None, "nothing was done");
     }
 
-    /// It falls for 8 s: the first window without them ends after 18 s.
+    /// The rate falls for 8 s: the first window without those seconds ends after 18 s.
     #[test]
     fn a_rate_that_settles_ends_when_five_rounds_agree() {
         let mut counts = vec![900, 850, 700, 650, 500, 450, 300, 250];

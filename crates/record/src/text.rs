@@ -3,17 +3,17 @@
 
 use std::borrow::Cow;
 
-/// A text of several lines.
+/// Escapes a text of several lines.
 pub fn escape_text(text: &str) -> Cow<'_, str> {
     escape_chars(text, |c| c != '\n' && is_steering(c))
 }
 
-/// A text that has to stay on its line: a table's cell.
+/// Escapes a text that has to stay on its line, such as a table's cell.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape_chars(text, is_steering)
 }
 
-/// A word of a command line, with a shell's quotes where it needs them.
+/// Returns a word of a command line, with a shell's quotes where it needs them.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -34,7 +34,7 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
     format!("{start}[{} more characters]{end}", count - most).into()
 }
 
-/// A character of a JSON text, as JSON escapes it.
+/// Escapes a steering character of a JSON text, as JSON does.
 pub fn escape_json(c: char) -> Cow<'static, str> {
     if c != '\n' && is_steering(c) {
         format!("\\u{:04x}", c as u32).into()
@@ -47,19 +47,19 @@ fn escape_chars(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&hidden) {
         return text.into();
     }
-    let mut shown = String::with_capacity(text.len() + 16);
+    let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if hidden(c) {
-            shown.extend(c.escape_default());
+            escaped.extend(c.escape_default());
         } else {
-            shown.push(c);
+            escaped.push(c);
         }
     }
-    shown.into()
+    escaped.into()
 }
 
-/// Control characters, and the marks that change direction or are not seen at all. All of them
-/// lie in the basic plane: four hexadecimal digits are enough.
+/// Whether a character is a control character, or a mark that changes direction or is invisible.
+/// All of them lie in the basic plane: four hexadecimal digits are enough.
 pub fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(

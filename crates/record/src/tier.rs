@@ -26,16 +26,16 @@ pub enum Memory {
         /// A block device that the user gave up; null: an image in the run's data directory, under
         /// a loop device.
         path: Option<PathBuf>,
-        /// How much.
+        /// Bytes of swap.
         bytes: u64,
         /// The swappiness: 0 to 200.
         swappiness: u32,
     },
     /// Swap that is compressed memory of the machine's, outside of the limit.
     Zram {
-        /// How much goes into it, before it is compressed.
+        /// Bytes that go into it, before they are compressed.
         bytes: u64,
-        /// As above.
+        /// The swappiness: 0 to 200.
         swappiness: u32,
     },
     /// All memory is taken from one NUMA node (CXL).
@@ -56,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// What of it lies in the run's data directory.
+    /// Bytes of it in the run's data directory.
     pub fn image_bytes(&self) -> u64 {
         match self {
             Self::Swap { path: None, bytes, .. } => *bytes,
@@ -76,9 +76,9 @@ impl Memory {
 /// A memory tier as a case had it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRecord {
-    /// The suite's name of it.
+    /// The tier's name in the suite.
     pub name: String,
-    /// Swap: what of it was on.
+    /// The swap that was on; null: none.
     pub swap: Option<SwapRecord>,
     /// The swappiness in force; null: no swap, or unknown.
     pub swappiness: Option<u32>,
@@ -93,12 +93,12 @@ pub struct TierRecord {
 pub struct SwapRecord {
     /// The kernel's name of the device, whose counters are the traffic.
     pub device: String,
-    /// How much there was.
+    /// Bytes of swap.
     pub bytes: u64,
-    /// Under a loop device.
+    /// The image under a loop device; null: no loop device.
     pub image: Option<ImageRecord>,
-    /// Of zram: how it compresses.
+    /// How zram compresses; null: not zram, or unknown.
     pub compression: Option<String>,
-    /// Of zram: the most memory of the machine's that it took.
+    /// The most memory of the machine that zram took; null: not zram, or unknown.
     pub memory_peak_bytes: Option<u64>,
 }

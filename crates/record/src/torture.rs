@@ -28,22 +28,22 @@ pub struct TortureRecord {
     pub ended_unix_ns: Option<u64>,
     /// The filesystem on the drive: `ext4`.
     pub filesystem: String,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
-    /// Writers.
+    /// Number of writers.
     pub writers: u64,
-    /// States of a power loss asked for, of each class.
+    /// Requested states of a power loss, for each class.
     pub states: u64,
-    /// Each class of each engine.
+    /// The results of each class of each engine.
     pub classes: Vec<ClassRecord>,
 }
 
 /// One class of one engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassRecord {
-    /// Its name.
+    /// The engine's name.
     pub engine: String,
-    /// As the engine reports it.
+    /// The engine's version, as the engine reports it.
     pub version: String,
     /// Checksum of its worker.
     pub worker_sha256: String,
@@ -57,17 +57,17 @@ pub struct ClassRecord {
     pub power_loss: PowerLoss,
     /// Options that differ from its defaults.
     pub options: Vec<String>,
-    /// What was tried.
+    /// The trials.
     pub trials: Vec<Trial>,
     /// The recording of the power losses, in the record's directory, where it was kept.
     pub recording: Option<String>,
-    /// It could not be tried to the end: why.
+    /// Why the trials could not be finished; null: they were.
     pub failed: Option<String>,
     /// How long that took.
     pub took_ns: u64,
 }
 
-/// What was tried.
+/// The kind of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialKind {
@@ -88,7 +88,7 @@ pub enum TrialKind {
 }
 
 impl TrialKind {
-    /// As tables say it.
+    /// Returns the name in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Kill => "kill -9",
@@ -105,7 +105,7 @@ impl TrialKind {
 /// A trial of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What was tried.
+    /// The kind of the trial.
     pub kind: TrialKind,
     /// The number of states with each finding.
     pub tally: Tally,
@@ -123,33 +123,33 @@ pub const WRITERS_MAX: u64 = 64;
 pub struct Tally {
     /// States looked at.
     pub states: u64,
-    /// In which nothing was wrong.
+    /// States in which nothing was wrong.
     pub sound: u64,
-    /// Acknowledged writes were lost.
+    /// States in which acknowledged writes were lost.
     pub lost: u64,
-    /// A later write of a writer was there, an earlier one was not.
+    /// States in which a later write of a writer was there, and an earlier one was not.
     pub holes: u64,
-    /// A part of a batch was there.
+    /// States in which only a part of a batch was there.
     pub partial_batches: u64,
-    /// A value was shown that was never written.
+    /// States in which a value was shown that was never written.
     pub torn: u64,
-    /// The database was not opened, or not read to its end.
+    /// States in which the database was not opened, or not read to its end.
     pub unopened: u64,
-    /// Of those: the process crashed or hung.
+    /// States among those in which the process crashed or hung.
     pub crashes: u64,
-    /// Records existed that were not written yet.
+    /// States in which records existed that were not written yet.
     pub phantoms: u64,
-    /// Not opened, torn, partial batches or phantoms.
+    /// States that were not opened, or that had torn values, partial batches or phantoms.
     pub corrupt: u64,
-    /// Not opened, before anything was acknowledged: a database that was being made.
+    /// States that were not opened, before anything was acknowledged: the database was being made.
     pub before_first_ack: u64,
-    /// The filesystem itself did not mount: the engine was not tested.
+    /// States in which the filesystem itself did not mount: the engine was not tested.
     pub unmounted: u64,
 }
 
-/// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
-/// three (Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 1983).
-/// It is for many: of three states it says nothing.
+/// Returns the share of states that may lose writes where none of `states` did, with 95 %
+/// confidence: the rule of three (Hanley and Lippman-Hand, If nothing goes wrong, is everything all
+/// right?, JAMA 1983). It needs many states: for three it says nothing.
 pub fn loss_bound(states: u64) -> Option<f64> {
     (states > 3).then(|| 3.0 / states as f64)
 }
@@ -160,7 +160,7 @@ impl Tally {
         self.states.saturating_sub(self.unmounted)
     }
 
-    /// Nothing was found in any state.
+    /// Whether nothing was found in any state.
     pub fn is_sound(&self) -> bool {
         self.lost + self.corrupt + self.holes == 0
     }
@@ -169,23 +169,24 @@ impl Tally {
 /// A state in which something was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// Its number, by which it is replayed.
+    /// The state's number, by which it is replayed.
     pub state: u64,
     /// What was lost there, and when; for a kill: after how long.
     pub how: String,
     /// Writes acknowledged by then.
     pub acknowledged: u64,
-    /// What was found.
+    /// The finding in words.
     pub damage: String,
 }
 
 impl TortureRecord {
-    /// That of a directory.
+    /// Reads the record of a directory.
     pub fn read(dir: &Path) -> Result<Self> {
         read_json(&dir.join(FILE))
     }
 
-    /// Those below a directory of runs, newest first; what cannot be read is not one.
+    /// Reads the records below a directory of runs, newest first; one that cannot be read is
+    /// skipped.
     pub fn read_all(runs: &Path) -> Vec<Self> {
         let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
         let dirs = entries.map(|entry| entry.path()).filter(|path| path.join(FILE).is_file());

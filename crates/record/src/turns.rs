@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The turns of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnsRecord {
-    /// How many there were.
+    /// Number of turns.
     pub number: u32,
-    /// How long its processes were stopped between them, in all.
+    /// Total time that the case's processes were stopped between turns.
     pub stopped_ns: u64,
     /// The case that worked meanwhile.
     pub with: String,

@@ -83,7 +83,7 @@ const TIME_UNITS: [(&str, u64); 8] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// A count: `80M`, `1e9`, `80_000_000`.
+/// Parses a count: `80M`, `1e9`, `80_000_000`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, A_COUNT);
     let (number, unit) = number_and_unit(text).ok_or_else(|| mistake("is not a count"))?;
@@ -94,7 +94,7 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     number.times(factor).ok_or_else(|| mistake("is more than 64 bits hold"))
 }
 
-/// A number each second: `0.5`, `50k`, `50k/s`.
+/// Parses a rate: `0.5`, `50k`, `50k/s`.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let bare = text.trim().strip_suffix('s').and_then(|bare| bare.trim_end().strip_suffix('/'));
     let bare = bare.unwrap_or(text).trim();
@@ -106,13 +106,13 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     number.ok_or_else(|| UnitError::new(text, "is not a rate", A_RATE))
 }
 
-/// Bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of a unit
-/// is rounded to the nearest byte.
+/// Parses bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of
+/// a unit is rounded to the nearest byte.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     parse_byte_count(text, BYTES)
 }
 
-/// A size, which needs a unit: a bare number is a forgotten unit.
+/// Parses a size, which needs a unit: a bare number is a forgotten unit.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let bare = number_and_unit(text).is_some_and(|(_, unit)| unit.is_empty());
     match parse_byte_count(text, A_SIZE)? {
@@ -140,7 +140,7 @@ fn parse_byte_count(text: &str, expected: &'static str) -> Result<u64, UnitError
     number.times(factor).ok_or_else(|| mistake("is more than 64 bits hold"))
 }
 
-/// A time in nanoseconds: `60s`, `500ms`, `1h30m`. The unit is never left out.
+/// Parses a time, and returns nanoseconds: `60s`, `500ms`, `1h30m`. The unit is never left out.
 pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, A_TIME);
     let too_long = || mistake("is more than 584 years");
@@ -167,14 +167,14 @@ pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
     Ok(sum)
 }
 
-/// A share of a whole, 0 to 1: `50%`, `0.5`, `1/2`.
+/// Parses a share of a whole, 0 to 1: `50%`, `0.5`, `1/2`.
 pub fn parse_share(text: &str) -> Result<f64, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, A_SHARE);
     let share = ratio(text).ok_or_else(|| mistake("is not a share"))?.as_f64();
     if share <= 1.0 { Ok(share) } else { Err(mistake("is more than the whole")) }
 }
 
-/// A ratio above 0: `1/1000`, `0.001`, `10%`, `2`.
+/// Parses a ratio above 0: `1/1000`, `0.001`, `10%`, `2`.
 pub fn parse_ratio(text: &str) -> Result<Ratio, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, A_RATIO);
     match ratio(text) {
@@ -194,7 +194,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Nothing changes.
+    /// The ratio that changes nothing.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
     /// `number` times the ratio, rounded down; null past 64 bits.
@@ -485,8 +485,8 @@ mod tests {
 
     #[test]
     fn times_shown() {
-        let shown = [850, 12_300, 4_560_000, 5_000_000_000, 59_960_000_000, 100_000_000_000];
-        let texts: Vec<_> = shown.into_iter().map(duration).collect();
+        let times = [850, 12_300, 4_560_000, 5_000_000_000, 59_960_000_000, 100_000_000_000];
+        let texts: Vec<_> = times.into_iter().map(duration).collect();
         assert_eq!(texts, ["850 ns", "12.3 us", "4.56 ms", "5.00 s", "1m", "1m40s"]);
         assert_eq!(duration(8_020_000_000_000), "2h13m");
         assert_eq!(duration(86_400_000_000_000 * 3), "3d");

@@ -12,9 +12,9 @@ pub struct ProcessUsage {
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// It waited for something.
+    /// Context switches because it waited for something.
     pub voluntary_switches: u64,
-    /// It was pushed off its CPU.
+    /// Context switches because it was pushed off its CPU.
     pub involuntary_switches: u64,
     /// Page faults served from memory.
     pub minor_faults: u64,
@@ -65,7 +65,7 @@ pub struct ProcessIo {
     pub read_bytes: u64,
     /// Bytes of pages it dirtied.
     pub write_bytes: u64,
-    /// Of those, bytes that were truncated away before they were written.
+    /// Bytes of these pages that were truncated away before they were written.
     pub cancelled_write_bytes: u64,
 }
 
@@ -115,13 +115,13 @@ pub struct DeviceUsage {
 }
 
 impl DeviceUsage {
-    /// What was counted after `before`.
+    /// Returns what was counted after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
 
-    /// With that of another time.
+    /// Adds the counts of another time.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |one, other| one + other)
@@ -146,12 +146,12 @@ impl DeviceUsage {
     }
 }
 
-/// What a role's threads used, from the common start to the end of each one's last operation: of
-/// them alone, where [`ProcessUsage`] has the engine's own threads as well.
+/// Usage of a role's threads alone, from the common start to the end of each thread's last
+/// operation. [`ProcessUsage`] includes the engine's own threads as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadsUsage {
     /// Time from the first reading, at the latest from the common start, to the last, summed over
-    /// the threads: what the rest is a part of.
+    /// the threads. The other times are parts of it.
     pub time_ns: u64,
     /// CPU time in user mode.
     pub user_ns: u64,
@@ -160,9 +160,9 @@ pub struct ThreadsUsage {
     /// Time that they were runnable without a CPU (`schedstat`); null where the kernel does not
     /// report it.
     pub runqueue_ns: Option<u64>,
-    /// They waited for something.
+    /// Context switches because they waited for something.
     pub voluntary_switches: u64,
-    /// They were pushed off their CPU.
+    /// Context switches because they were pushed off their CPU.
     pub involuntary_switches: u64,
     /// Page faults served from memory.
     pub minor_faults: u64,
@@ -231,20 +231,20 @@ pub struct GroupUsage {
     pub memory_bytes: u64,
     /// The peak; null where the kernel does not report it.
     pub memory_peak_bytes: Option<u64>,
-    /// Of it, page cache.
+    /// Page cache in the charged memory.
     pub file_bytes: u64,
-    /// Of it, anonymous memory.
+    /// Anonymous memory in the charged memory.
     pub anon_bytes: u64,
     /// How often the limit was hit.
     pub limit_hits: u64,
-    /// Processes killed for it.
+    /// Processes killed at the limit.
     pub oom_kills: u64,
     /// Swapped out now; null where the kernel does not report it.
     pub swap_bytes: Option<u64>,
 }
 
-/// What the processor counted of a process, with all that it started, in user mode
-/// (`perf_event_open(2)`); null: it does not count this.
+/// Counts of the processor for a process and all that it started, in user mode
+/// (`perf_event_open(2)`); null: the processor does not count this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorUsage {
     /// Instructions retired.
@@ -257,14 +257,14 @@ pub struct ProcessorUsage {
     pub branch_misses: Option<EventCount>,
 }
 
-/// One of the processor's counters: its name, and where it stands.
+/// One of the processor's counters: its name, and a function that returns its count.
 pub type CounterOf = (&'static str, fn(&ProcessorUsage) -> Option<EventCount>);
 
 /// The text between the names of counters and the reason why they do not count.
 const BY_PROCESSOR: &str = " by the processor: ";
 
 impl ProcessorUsage {
-    /// What is counted, by name.
+    /// All counters, by name.
     pub const ALL: [CounterOf; 4] = [
         ("instructions", |usage| usage.instructions),
         ("cycles", |usage| usage.cycles),
@@ -272,12 +272,12 @@ impl ProcessorUsage {
         ("branch misses", |usage| usage.branch_misses),
     ];
 
-    /// That some of it is not, in a sentence for what was not measured.
+    /// Formats the sentence, for what was not measured, that some counters do not count.
     pub fn format_uncounted(names: &[&str], why: &str) -> String {
         format!("{}{BY_PROCESSOR}{why}", names.join(", "))
     }
 
-    /// Why one is not, by those sentences.
+    /// Returns why a counter does not count, from those sentences.
     pub fn uncounted_reason<'s>(name: &str, not_measured: &'s [String]) -> Option<&'s str> {
         let reasons = not_measured.iter().filter_map(|sentence| sentence.split_once(BY_PROCESSOR));
         let mut its_own = reasons.filter(|(names, _)| names.split(", ").any(|other| other == name));
@@ -289,25 +289,25 @@ impl ProcessorUsage {
 /// runs for a part of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventCount {
-    /// While it ran.
+    /// Events counted while it ran.
     pub count: u64,
-    /// How long it was to run, summed over the threads.
+    /// Time that it was to run, summed over the threads.
     pub enabled_ns: u64,
-    /// How long it did.
+    /// Time that it did run, summed over the threads.
     pub running_ns: u64,
 }
 
 /// All counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
-    /// By the system's clock.
+    /// Time of the readings by the system's clock, in nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// The worker.
+    /// Usage of the worker.
     pub process: Option<ProcessUsage>,
     /// A server's processes summed, with those that have ended; null: the engine is in the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ProcessUsage>,
-    /// The engine is an attached server, whose usage is unknown.
+    /// Whether the engine is an attached server, whose usage is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
     /// The processor's counters of the engine's process; null where not requested or not available.
@@ -317,9 +317,9 @@ pub struct Snapshot {
     pub device: Option<DeviceUsage>,
     /// The group with the RAM limit; null where there is none.
     pub group: Option<GroupUsage>,
-    /// The device that the case may swap to: what was read was swapped in; null: it has none.
+    /// The device that the case may swap to: its reads are memory swapped in; null: it has none.
     pub swap: Option<DeviceUsage>,
-    /// Whole machine: CPU time stolen by the hypervisor.
+    /// CPU time of the whole machine stolen by the hypervisor.
     pub steal_ns: Option<u64>,
     /// Wait-state samples by role; null where they cannot be read.
     pub wait_samples: Option<BTreeMap<String, WaitSamples>>,
@@ -336,7 +336,7 @@ impl Snapshot {
 }
 
 impl ProcessUsage {
-    /// Each count as it is here, or as it was before where that is more.
+    /// Returns each count as it is here, or as it is in `before` where that is more.
     #[must_use]
     pub fn at_least(&self, before: &Self) -> Self {
         let io = match (&self.io, &before.io) {
@@ -377,7 +377,7 @@ pub struct DatabaseSize {
     pub reserved_bytes: u64,
     /// Sum of file lengths.
     pub apparent_bytes: u64,
-    /// How many files.
+    /// Number of files.
     pub files: u64,
 }
 
@@ -386,9 +386,9 @@ pub struct DatabaseSize {
 pub struct Residency {
     /// Bytes of the files that were looked at.
     pub file_bytes: u64,
-    /// Of them in memory.
+    /// Bytes of these files in memory.
     pub resident_bytes: u64,
-    /// Of them not yet written back.
+    /// Bytes of these files in memory that are not yet written back.
     pub dirty_bytes: u64,
     /// The source: `cachestat` or `mincore`.
     pub method: String,

@@ -36,9 +36,9 @@ pub enum Medium {
     },
     /// A block device that the user gave up to be overwritten.
     Device {
-        /// Its full name.
+        /// Its full path.
         path: PathBuf,
-        /// It is discarded before each load.
+        /// Whether it is discarded before each load.
         discard: bool,
         /// Its format.
         format: Format,
@@ -53,7 +53,7 @@ pub enum Format {
     Raw,
     /// A filesystem.
     Filesystem {
-        /// Which.
+        /// The kind of filesystem.
         filesystem: FilesystemKind,
         /// Additional arguments of its mkfs.
         mkfs: Vec<String>,
@@ -73,7 +73,7 @@ pub enum FilesystemKind {
 }
 
 impl FilesystemKind {
-    /// As mount(8) calls it.
+    /// Returns the name that mount(8) uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -86,11 +86,11 @@ impl FilesystemKind {
 /// A volume as it was made for the load of a case's database.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeRecord {
-    /// The suite's name of it.
+    /// The volume's name in the suite.
     pub name: String,
-    /// The kernel's name of the device whose counters are its; null: it has none.
+    /// The kernel's name of the device whose counters are the volume's; null: it has none.
     pub device: Option<String>,
-    /// Under a loop device.
+    /// The image under a loop device; null: no loop device.
     pub image: Option<ImageRecord>,
     /// The commands that made it.
     pub commands: Vec<String>,
@@ -105,9 +105,9 @@ pub struct VolumeRecord {
 pub struct ImageRecord {
     /// Its size, all of it set aside before.
     pub bytes: u64,
-    /// The loop device reads and writes it past the page cache. Where it does not, its data is
-    /// cached once more, outside of any RAM limit.
+    /// Whether the loop device reads and writes it past the page cache. Where it does not, its data
+    /// is cached once more, outside of any RAM limit.
     pub direct_io: bool,
-    /// Its device: `ext4 on vda`.
+    /// The filesystem and device that it lies on: `ext4 on vda`.
     pub storage: String,
 }

@@ -31,9 +31,9 @@ pub enum Purpose {
     VolumesLoading,
     /// An engine on several volumes.
     Volumes,
-    /// Engines at all numbers of threads, of which one answer tells.
+    /// Engines at all numbers of threads, for one answer.
     Answer,
-    /// An engine at all numbers of threads on several volumes, of which one answer tells.
+    /// An engine at all numbers of threads on several volumes, for one answer.
     AnswerOnVolumes,
     /// Two runs, or two engines of one, figure by figure.
     Runs,
@@ -43,17 +43,18 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct Work<'c> {
     case: &'c Case,
-    /// From the load on, whichever case ran them.
+    /// The phases from the load on, whichever case ran them.
     phases: Vec<&'c Phase>,
 }
 
 impl<'c> Work<'c> {
-    /// A case's; `loaded` are the phases of the case that made its database, where that is another.
+    /// Returns the work of a case; `loaded` are the phases of the case that made its database,
+    /// where that is another.
     pub fn new(case: &'c Case, loaded: &'c [Phase]) -> Self {
         Self { case, phases: loaded.iter().chain(&case.phases).collect() }
     }
 
-    /// A case's of a plan.
+    /// Returns the work of a case of a plan.
     pub fn from_case(case: &'c Case, plan: &'c Plan) -> Self {
         let loader = plan.cases.iter().find(|loader| loader.id == case.database.loaded_by);
         let loader = loader.filter(|loader| loader.id != case.id);
@@ -140,12 +141,13 @@ impl<'c> Work<'c> {
         }
     }
 
-    /// The case key: equal keys, equal work by an equal engine; trials of one case have one. It is
-    /// a readable beginning and a checksum: `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`;
-    /// with a volume `rocksdb/async/on-xfs/...`. Left out are the trial, the data directory, the
-    /// host, the engine's version, and what only watches: budget, slices, error limit.
+    /// Returns the case key: equal keys mean equal work by an equal engine, and trials of one case
+    /// share one. It is a readable beginning and a checksum:
+    /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume
+    /// `rocksdb/async/on-xfs/...`. Left out are the trial, the data directory, the host, the
+    /// engine's version, and what only watches: budget, slices, error limit.
     ///
-    /// `shared`: other thread counts worked on the database before.
+    /// `shared`: whether other thread counts worked on the database before.
     pub fn key(&self, shared: bool) -> String {
         let case = self.case;
         let values = match case.data.value.size {
@@ -193,8 +195,8 @@ pub fn short_digest(value: &Value, bytes: usize) -> String {
     digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Of a volume what makes two of them alike. Where a directory is, which device it is and how large
-/// an image is belong to the host.
+/// What makes two volumes alike. The path of a directory, the device and the size of an image
+/// belong to the host.
 #[derive(Serialize)]
 struct VolumeKey<'a> {
     name: &'a str,
@@ -214,7 +216,7 @@ impl<'a> VolumeKey<'a> {
     }
 }
 
-/// Of a memory tier what makes two of them alike. On which device it is belongs to the host.
+/// What makes two memory tiers alike. The device of a tier belongs to the host.
 #[derive(Serialize)]
 struct TierKey<'a> {
     name: &'a str,

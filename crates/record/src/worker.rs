@@ -4,7 +4,7 @@ use kvdyno_engine::Description;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the load generator where none of ours did the work.
+/// Stands in place of the version where kvdyno's load generator did not do the work.
 pub const NO_LOAD_GENERATOR: &str = "none";
 
 /// `kvdyno-X describe`.
@@ -15,7 +15,7 @@ pub struct WorkerDescription {
     /// The version of the load generator inside the worker; [`NO_LOAD_GENERATOR`]: another program
     /// measured, whose report was imported.
     pub load_generator: String,
-    /// It was built without optimisation: its figures are void.
+    /// Whether it was built without optimisation, so that its figures are void.
     pub debug_build: bool,
     /// The engine.
     pub engine: Description,

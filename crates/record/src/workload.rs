@@ -36,36 +36,37 @@ pub struct Data {
     pub value: ValueShape,
     /// The seed of all random choices.
     pub seed: u64,
-    /// Values carry their key, version and checksum, and every one read is checked.
+    /// Whether values carry their key, version and checksum, and every value read is checked.
     pub verify: bool,
-    /// The social graph that the records are, ids with their links; null: they are records.
+    /// The social graph whose ids, with their links, are the records; null: the data is no graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
-    /// The database that was there, whose records these are; null: they are loaded.
+    /// The existing database whose records these are; null: they are loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Origin>,
-    /// What was packed to make these records; null: nothing.
+    /// How records were packed to make these; null: they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<Packing>,
 }
 
-/// Neighbouring records that an engine has under one key. Those of the data set are then the packed
-/// ones, fewer and longer: an operation asks for one record of a value, or writes them all.
+/// Neighbouring records that an engine has under one key. The records of the data set are then the
+/// packed ones, fewer and longer: an operation asks for one record of a value, or writes all of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packing {
-    /// How many records there are by themselves.
+    /// Number of records before packing.
     pub records: u64,
-    /// How many under one key.
+    /// Records under one key.
     pub each: u32,
 }
 
 impl Data {
-    /// The kind of data: records, or nodes and links.
+    /// Returns the number of items that a load writes: records, or nodes and links.
     pub fn loaded_items(&self) -> u64 {
         self.graph.as_ref().map_or(self.records, |graph| graph.totals.ids + graph.totals.links)
     }
 
-    /// The records by themselves, packed or not: the same for engines that are compared.
+    /// Returns the data set without packing, which is the same for engines that are compared.
     #[must_use]
     pub fn unpacked(&self) -> Self {
         let Some(packed) = self.packed else { return self.clone() };
@@ -117,14 +118,14 @@ pub enum Activity {
     Load(Load),
     /// Make every write durable, and wait for the engine's background work.
     Settle {
-        /// How long at most.
+        /// The most time to wait.
         limit_ns: u64,
     },
     /// Read a sample of keys and check each value; count all records where requested.
     Verify {
-        /// How many keys, spread evenly over all.
+        /// Number of keys to read, spread evenly over all.
         samples: u64,
-        /// Count all records by a scan.
+        /// Whether all records are counted by a scan.
         count: bool,
     },
     /// Read every record once, so that the caches hold what fits into them.
@@ -143,7 +144,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// What its roles do, where it has any.
+    /// Returns the mix of its roles, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         match self {
             Self::Warmup(mix) | Self::Measure(mix) => Some(mix),
@@ -151,7 +152,7 @@ impl Activity {
         }
     }
 
-    /// The word for it in a record.
+    /// Returns the word for it in a record.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Load(_) => "load",
@@ -169,14 +170,14 @@ impl Activity {
 /// How the records are written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
-    /// In which order.
+    /// The order of the records.
     pub order: LoadOrder,
     /// Records in one engine batch.
     pub batch: u32,
     /// Threads; each takes a contiguous range of the order.
     pub threads: u32,
-    /// Of order `first_read`: the trace, with as many `requests` as there are records to load;
-    /// null: the order is one of all records.
+    /// The trace of the order `first_read`, with as many `requests` as there are records to load;
+    /// null: another order, of all records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
 }
@@ -200,9 +201,9 @@ pub enum LoadOrder {
 /// Roles at work side by side until an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mix {
-    /// Who works.
+    /// The roles.
     pub roles: Vec<Role>,
-    /// When it ends.
+    /// When the phase ends.
     pub ends: Ends,
 }
 
@@ -215,21 +216,21 @@ pub struct Ends {
     /// time before `duration_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_ns: Option<u64>,
-    /// When the first role has done this many: exactly that many.
+    /// After exactly this many operations of the first role.
     pub operations: Option<u64>,
-    /// It pauses each time it has worked so long, while the other case of its pair works
+    /// Length of a turn. After each turn the phase pauses while the other case of its pair works
     /// ([`crate::turns`]); null: it is measured at a stretch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_ns: Option<u64>,
 }
 
 impl Ends {
-    /// By time.
+    /// Ends a phase by time.
     pub fn after_ns(duration_ns: u64) -> Self {
         Self { duration_ns: Some(duration_ns), ..Self::default() }
     }
 
-    /// By a count of operations.
+    /// Ends a phase by a count of operations.
     pub fn after_operations(operations: u64) -> Self {
         Self { operations: Some(operations), ..Self::default() }
     }
@@ -238,7 +239,7 @@ impl Ends {
 /// A group of threads with the same mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Role {
-    /// "readers", "writer".
+    /// Its name, such as "readers" or "writer".
     pub name: String,
     /// How many threads.
     pub threads: u32,
@@ -275,12 +276,12 @@ pub struct Role {
 pub struct PilotRate {
     /// The measured phase, as fast as it goes.
     pub phase: String,
-    /// Of the slowest engine's rate in it.
+    /// The share of the slowest engine's rate in that phase.
     pub share: f64,
 }
 
 impl Role {
-    /// Its rate is not found yet, so it cannot be run.
+    /// Whether its rate is not found yet, so that it cannot be run.
     pub fn lacks_rate(&self) -> bool {
         self.pilot.is_some() && self.rate.is_none()
     }
@@ -289,14 +290,14 @@ impl Role {
 /// One operation of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MixEntry {
-    /// What is done.
+    /// The operation.
     #[serde(flatten)]
     pub op: Op,
-    /// How often, relative to the others.
+    /// How often it is performed, relative to the others.
     pub weight: f64,
-    /// To which keys.
+    /// The choice of its keys.
     pub keys: Choice,
-    /// How long a record lives that it writes; null: until it is removed.
+    /// How long a record that it writes lives; null: until it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ns: Option<u64>,
 }
@@ -322,14 +323,14 @@ pub enum Op {
     Delete,
     /// Read neighbouring records in key order.
     Scan {
-        /// From high to low.
+        /// Whether it reads from high to low keys.
         reverse: bool,
-        /// How many.
+        /// Number of records.
         length: Size,
     },
     /// Look several keys up in one call.
     Multiget {
-        /// How many; `count` in files, where `keys` says which.
+        /// Number of keys; its name in files is `count`, since `keys` is their choice.
         #[serde(rename = "count", with = "count")]
         #[schemars(with = "count::Count")]
         keys: Size,
@@ -338,35 +339,36 @@ pub enum Op {
     ReadModifyWrite,
     /// Update several keys in one batch.
     Batch {
-        /// How many.
+        /// Number of keys.
         #[serde(with = "count")]
         #[schemars(with = "count::Count")]
         writes: Size,
     },
-    /// Read the next records in key order, from where the one before ended; after the last, from
-    /// the first again. It takes no keys.
+    /// Read the next records in key order, from where the thread's previous walk ended; after the
+    /// last record, from the first again. It takes no keys.
     Walk {
-        /// From high to low.
+        /// Whether it reads from high to low keys.
         reverse: bool,
-        /// How many.
+        /// Number of records.
         length: Size,
     },
     /// Close the engine, and open it again up to the first answer, which alone is timed.
     Open {
-        /// The program evicts its files from the page cache before.
+        /// Whether the program evicts the engine's files from the page cache before.
         cold: bool,
     },
-    /// The same of a database whose last process was killed while it updated records.
+    /// Open a database whose last process was killed while it updated records, up to the first
+    /// answer. That opening alone is timed.
     Recover {
-        /// The program evicts its files from the page cache after the kill.
+        /// Whether the program evicts the engine's files from the page cache after the kill.
         cold: bool,
-        /// Updates of the process that is killed, offered in its one second.
+        /// Updates that the process to be killed is offered, in its one second.
         writes: u64,
     },
     /// Make earlier writes durable; recorded, and never drawn.
     Flush,
-    /// Add a node, the next one. All from here on are requests of a graph, which says what they are
-    /// for; they choose no keys.
+    /// Add a node, the next one. This operation and those after it are requests of a graph, which
+    /// chooses their nodes and links; they choose no keys.
     AddNode,
     /// Look a node up.
     GetNode,
@@ -376,7 +378,7 @@ pub enum Op {
     DeleteNode,
     /// Add a link, or write it anew; its count grows where it was not there or hidden.
     AddLink,
-    /// The same, of links that are mostly there.
+    /// As `add_link`, for links that mostly exist.
     UpdateLink,
     /// Hide a link; its count falls.
     DeleteLink,
@@ -384,7 +386,7 @@ pub enum Op {
     CountLink,
     /// Look several links of a node up.
     MultigetLink,
-    /// The links of a node, the newest first.
+    /// List the links of a node, the newest first.
     GetLinksList,
 }
 
@@ -401,22 +403,22 @@ impl Op {
         info.unwrap_or_else(|| unreachable!("the table has every operation"))
     }
 
-    /// It is a request of a graph.
+    /// Whether it is a request of a graph.
     pub fn is_of_graph(&self) -> bool {
         self.info().keys == KeySource::Graph
     }
 
-    /// It opens the engine: it is the only operation of its phase.
+    /// Whether it opens the engine, and is then the only operation of its phase.
     pub fn opens(&self) -> bool {
         self.info().keys == KeySource::Opened
     }
 
-    /// It opens files that the program has evicted before.
+    /// Whether it opens files that the program has evicted before.
     pub fn is_cold(&self) -> bool {
         matches!(self, Self::Open { cold: true } | Self::Recover { cold: true, .. })
     }
 
-    /// Records that one of it writes, in the mean.
+    /// Mean number of records that one such operation writes.
     pub fn records_written(&self) -> f64 {
         match self {
             Self::Batch { writes } => writes.mean(),
@@ -424,7 +426,7 @@ impl Op {
         }
     }
 
-    /// Reads, writes, or both: decides a role's column.
+    /// Whether it writes records, which decides a role's column.
     pub fn writes(&self) -> bool {
         self.info().writes
     }
@@ -448,11 +450,12 @@ impl Role {
         }
     }
 
-    /// Threads of the operating system that so many of its own take: all, or a rank's.
-    pub fn count_os_threads(&self, ours: u32) -> u32 {
-        let (threads, ours) = (u64::from(self.threads.max(1)), u64::from(ours));
-        let share = |on: u32| (u64::from(on).min(threads) * ours).div_ceil(threads);
-        self.os_threads.map_or(ours, share) as u32
+    /// Returns how many threads of the operating system `own_threads` of its threads take: all of
+    /// its threads, or a rank's.
+    pub fn count_os_threads(&self, own_threads: u32) -> u32 {
+        let (threads, own_threads) = (u64::from(self.threads.max(1)), u64::from(own_threads));
+        let share = |on: u32| (u64::from(on).min(threads) * own_threads).div_ceil(threads);
+        self.os_threads.map_or(own_threads, share) as u32
     }
 }
 
@@ -462,7 +465,7 @@ impl Phase {
         Self { name: name.into(), window: None, work }
     }
 
-    /// What its roles do, where it has any.
+    /// Returns the mix of its roles, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         self.work.mix()
     }
@@ -488,7 +491,8 @@ impl Mix {
         self.roles.iter().flat_map(|role| &role.mix)
     }
 
-    /// Some operation writes; what a trace does is not known here.
+    /// Whether some operation writes. A trace counts as one that does, since its operations are not
+    /// known here.
     pub fn writes(&self) -> bool {
         self.roles.iter().any(|role| role.replay.is_some())
             || self.entries().any(|entry| entry.op.writes())

@@ -30,7 +30,7 @@ pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escape_markdown(title(summary)));
     for (workload, sentence) in list_sentences(summary) {
         let workload =
-            workload.map_or_else(String::new, |it| format!("**{}**: ", escape_markdown(&it)));
+            workload.map_or_else(String::new, |name| format!("**{}**: ", escape_markdown(&name)));
         text += &format!("{workload}{}\n\n", escape_markdown(&sentence));
     }
     if let Some(words) = summary.verdicts.description() {
@@ -51,7 +51,8 @@ pub fn page(summary: &Summary) -> String {
 pub fn slack_message(summary: &Summary) -> String {
     let mut text = format!("*{}*\n", escape_slack(title(summary)));
     for (workload, sentence) in list_sentences(summary) {
-        let workload = workload.map_or_else(String::new, |it| format!("*{}*: ", escape_slack(&it)));
+        let workload =
+            workload.map_or_else(String::new, |name| format!("*{}*: ", escape_slack(&name)));
         text += &format!("{workload}{}\n", escape_slack(&sentence));
     }
     if let Some(words) = summary.verdicts.description() {
@@ -66,7 +67,7 @@ pub fn slack_message(summary: &Summary) -> String {
     format!("{text}```\n{table}\n```\n{}{measured_on}\n", explain_ratios(summary))
 }
 
-/// The answer for each workload, or of bare drives the one line for all.
+/// Returns the answer for each workload; for bare drives, the one line for all.
 fn list_sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
     let each = answers(summary, summary.search.as_ref());
     if each.is_empty() {
@@ -80,9 +81,9 @@ fn explain_ratios(summary: &Summary) -> &'static str {
     if summary.groups.iter().any(Group::competes) { VERSUS } else { "" }
 }
 
-/// A line without a quote, which would end a block, and without a mention such as `<!channel>` or
-/// `@here`, or an entity such as `&lt;`: a blank stands behind each mark. An entity in place of the
-/// mark would be shown as it is where somebody pastes the message.
+/// Returns a line without a quote, which would end a block, and without a mention such as
+/// `<!channel>` or `@here`, or an entity such as `&lt;`: a blank stands behind each mark. An entity
+/// in place of the mark would be shown as it is where somebody pastes the message.
 fn escape_slack(text: &str) -> String {
     let mut plain = String::new();
     let text = escape_line(text).replace('`', "'");
@@ -99,7 +100,7 @@ fn escape_slack(text: &str) -> String {
 /// A column: whether it is there, its title, and what is in it.
 type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
 
-/// What distinguishes the rows besides the engine, where it differs.
+/// The columns that distinguish the rows: the engine, and the others where they differ.
 fn axes(rows: &[Row<'_>]) -> [Column; 5] {
     let groups = || rows.iter().map(|row| row.group);
     let volume = has_several(groups().map(|group| &group.volume));
@@ -157,10 +158,11 @@ fn versus(row: &Row<'_>) -> String {
     row.relative().map_or_else(|| "-".to_owned(), RelativeTo::cell_with_interval)
 }
 
-/// A table of these columns. What its rows are of is on their left, and figures begin at a rate.
+/// Returns a table of these columns. The columns that name a row are on the left, and figures begin
+/// at a rate.
 fn fill_table(rows: &[Row<'_>], columns: &[Column]) -> Table {
     let axes = axes(rows);
-    let columns = || axes.iter().chain(columns).filter(|(is, ..)| *is);
+    let columns = || axes.iter().chain(columns).filter(|(is_shown, ..)| *is_shown);
     let mut table = Table::new(columns().map(|(_, title, side, _)| (*title, *side)));
     table.lead = columns().position(|(_, title, ..)| title.ends_with("/s"));
     for row in rows {
@@ -169,7 +171,8 @@ fn fill_table(rows: &[Row<'_>], columns: &[Column]) -> Table {
     table
 }
 
-/// The swept number, where it is another role's, tells this line from the next.
+/// Returns the role's threads. The swept number, where it is another role's, tells this line from
+/// the next.
 fn threads(row: &Row<'_>) -> String {
     let threads = row.threads().unwrap_or(0);
     match row.group.threads_swept.filter(|swept| *swept != threads) {
@@ -184,7 +187,7 @@ fn rate(row: &Row<'_>, figure: &Definition) -> String {
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
-    // A group that does several operations has them of each.
+    // A role of several operations has the times of each of them.
     if row.is_pooled() {
         return String::new();
     }

@@ -9,11 +9,12 @@ pub(crate) enum Cell {
     Text(String),
     /// A number as recorded.
     Number(f64),
-    /// What follows from other cells. The formula is ours: no text of a record is ever in it.
+    /// A number that follows from other cells. The formula is kvdyno's own: no text of a record is
+    /// ever in it.
     Formula {
-        /// With its equals sign.
+        /// The formula with its equals sign.
         formula: String,
-        /// What it comes to.
+        /// Its result.
         result: f64,
     },
 }
@@ -39,7 +40,8 @@ impl Cell {
         text.map_or(Self::Empty, Self::text)
     }
 
-    /// As a program reads it: not rounded, empty where there is nothing, and no formula.
+    /// Returns the cell as a program reads it: not rounded, empty where there is nothing, and no
+    /// formula.
     pub(crate) fn csv(&self) -> String {
         match self {
             Self::Empty => String::new(),

@@ -5,7 +5,7 @@ use kvdyno_record::text::shell_word;
 /// The words with a shell's quotes where they need them.
 pub fn command_line(words: &[String]) -> String {
     let quoted = words.iter().enumerate().map(|(at, word)| match at {
-        // Wherever the program lay: its name is what is typed.
+        // The program's path is left out: users type its name.
         0 => shell_word(word.rsplit('/').next().unwrap_or(word)),
         _ => shell_word(word),
     });

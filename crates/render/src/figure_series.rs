@@ -1,5 +1,5 @@
-//! What the tables and pages of a history and of a fleet share: figures along an axis, and the runs
-//! that were left out of it.
+//! The common parts of the tables and pages of a history and of a fleet: figures along an axis, and
+//! the runs that were left out of it.
 
 use crate::table::Side;
 use crate::tone::Tone;
@@ -18,12 +18,12 @@ pub(crate) fn name_cells<J>(series: &FigureSeries<f64, J>) -> [String; 3] {
     [series.case.clone(), series.owner().to_owned(), series.figure.to_owned()]
 }
 
-/// One of its values.
+/// The cell of one of its values.
 pub(crate) fn value_cell<J>(series: &FigureSeries<f64, J>, value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| figure(series.unit, value))
 }
 
-/// Runs that take no part, those of one reason together.
+/// Returns a line for each reason why runs take no part.
 pub(crate) fn left_out_lines(runs: &[LeftOut]) -> Vec<Line> {
     let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
     let line = |why: &str| {

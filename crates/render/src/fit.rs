@@ -1,15 +1,15 @@
 //! How a table gets into a terminal's columns: words break into lines, and figures that there is no
-//! room for stand below, again behind what their rows are of.
+//! room for stand below, again behind the names of their rows.
 
 use super::table::Side;
 
 /// Between two columns.
 const GAP: usize = 2;
-/// Words that are broken for all figures to stand side by side keep so much.
+/// The least width of words that are broken for all figures to stand side by side.
 const WORDS_LEAST: usize = 16;
-/// Where figures stand below each other so much of a line is left to them ...
+/// The least width that is left to figures where they stand below each other.
 const FIGURES_LEAST: usize = 34;
-/// ... and where words that do not break leave them less than this, the table stays as it is.
+/// Where words that do not break leave figures less than this, the table stays as it is.
 const FIGURES_TOO_LITTLE: usize = 30;
 /// Behind these a word may break.
 const MARKS: [char; 8] = ['.', ':', '/', '@', '#', '%', '-', ','];
@@ -27,8 +27,8 @@ pub(super) struct Column {
 /// Columns that stand side by side: the number of each, and how wide it is.
 pub(super) type Block = Vec<(usize, usize)>;
 
-/// Columns in blocks that fit into a width; the first `lead` of them say what a row is of, and are
-/// in each.
+/// Divides columns into blocks that fit into a width. The first `lead` columns name a row, and are
+/// in each block.
 pub(super) fn blocks(columns: &[Column], lead: usize, width: usize) -> Vec<Block> {
     let all: Vec<usize> = (0..columns.len()).collect();
     let whole = narrow_columns(columns, &all, width, WORDS_LEAST);
@@ -43,18 +43,18 @@ pub(super) fn blocks(columns: &[Column], lead: usize, width: usize) -> Vec<Block
     let room = width.saturating_sub(total(&lead) + GAP);
     let mut blocks = vec![lead.clone()];
     for column in rest {
-        let one = narrow_columns(columns, &[*column], room, 0);
+        let added = narrow_columns(columns, &[*column], room, 0);
         let fits =
-            |block: &Block| block.len() == lead.len() || total(block) + 1 + total(&one) <= width;
+            |block: &Block| block.len() == lead.len() || total(block) + 1 + total(&added) <= width;
         if !blocks.last().is_some_and(fits) {
             blocks.push(lead.clone());
         }
-        blocks.iter_mut().last().into_iter().for_each(|block| block.extend(&one));
+        blocks.iter_mut().last().into_iter().for_each(|block| block.extend(&added));
     }
     blocks
 }
 
-/// The widest words are narrowed first, none below `least`; numbers stay as they are.
+/// Narrows columns to `room`: the widest words first, none below `least`; numbers stay as they are.
 fn narrow_columns(columns: &[Column], which: &[usize], room: usize, least: usize) -> Block {
     let mut block: Block = which.iter().map(|at| (*at, columns[*at].width)).collect();
     while total(&block) > room {
@@ -74,14 +74,14 @@ fn total(block: &Block) -> usize {
     widths.sum::<usize>().saturating_sub(1)
 }
 
-/// The longest of what stays together.
+/// Returns the length of the longest piece that stays together.
 pub(super) fn longest_piece(text: &str) -> usize {
     let words = text.split(' ').flat_map(|word| word.split_inclusive(MARKS));
     words.map(|piece| piece.chars().count()).max().unwrap_or(0)
 }
 
-/// `text` in lines of at most `width`, broken between words; what stands in backticks is one. A
-/// longer one, as a claim's cells are, breaks behind a mark.
+/// Breaks `text` into lines of at most `width`, between words; a text in backticks is one word. A
+/// longer word, such as a claim's cell, breaks behind a mark.
 pub(super) fn break_lines(text: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     if length(text) <= width {

@@ -1,4 +1,5 @@
-//! A fleet on a terminal: the hosts, in what they differ, each figure over them, who stands apart.
+//! A fleet on a terminal: the hosts, how they differ, each figure over them, and the hosts that
+//! stand apart.
 
 use crate::figure_series::{TITLES, left_out_lines, name_cells, value_cell};
 use crate::format::format_change;
@@ -24,8 +25,8 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
         format!("{} ran {}{span}", units::pluralize(fleet.hosts.len(), "host"), fleet.suite);
     let mut lines = vec![(Tone::Strong, "fleet", hosts)];
     let machines = unique(fleet.hosts.iter().map(|host| host.machine.as_str()));
-    if let [one] = machines[..] {
-        lines.push((Tone::Strong, "machine", format!("all: {one}")));
+    if let [machine] = machines[..] {
+        lines.push((Tone::Strong, "machine", format!("all: {machine}")));
     }
     lines.extend(namesakes(fleet));
     lines.extend(fleet.facts.iter().map(|fact| (Tone::Strong, "differs", differs(fleet, fact))));
@@ -76,8 +77,8 @@ fn differs(fleet: &Fleet, fact: &Fact) -> String {
     format!("{}: {}", fact.name, join_first(&values))
 }
 
-/// A line for each figure: the lowest host, the median, the highest, who stands apart; with
-/// `by_host` all of them.
+/// A line for each figure: the lowest host, the median, the highest, and the hosts that stand
+/// apart; with `by_host` all hosts.
 pub fn table(fleet: &Fleet, by_host: bool) -> Table {
     let mut titles = Vec::from(TITLES);
     if by_host {
@@ -111,7 +112,7 @@ fn host_cells(series: &HostSeries) -> Vec<String> {
 fn ends(fleet: &Fleet, series: &HostSeries) -> Vec<String> {
     let mut finite: Vec<(usize, f64)> = present(&series.values).collect();
     finite.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let named = |(host, value): &(usize, f64)| {
+    let with_name = |(host, value): &(usize, f64)| {
         format!("{} {}", figure(series.unit, *value), fleet.hosts[*host].name)
     };
     let (first, last) = (finite.first(), finite.last());
@@ -124,9 +125,9 @@ fn ends(fleet: &Fleet, series: &HostSeries) -> Vec<String> {
         .collect();
     vec![
         finite.len().to_string(),
-        first.map(named).unwrap_or_default(),
+        first.map(with_name).unwrap_or_default(),
         figure(series.unit, series.judgement.median),
-        last.map(named).unwrap_or_default(),
+        last.map(with_name).unwrap_or_default(),
         ratio.map_or_else(|| "-".to_owned(), |(first, last)| format!("{:.2}", last.1 / first.1)),
         apart.join(", "),
     ]
@@ -161,7 +162,7 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
 }
 
 fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
-    let named = |places: &[usize], word: &str| {
+    let list_figures = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
             let series = &fleet.figures[*index];
             let ratio = series.outlier(host.host).map(|outlier| format_change(outlier.ratio));
@@ -179,7 +180,7 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let only: Vec<String> = only.collect();
     let only = (!only.is_empty())
         .then(|| format!("only outliers have (which proves nothing): {}", join_first(&only)));
-    let parts = [named(&host.worse, "worse"), named(&host.better, "better"), only];
+    let parts = [list_figures(&host.worse, "worse"), list_figures(&host.better, "better"), only];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let tone = if host.worse.is_empty() { Tone::Good } else { Tone::Bad };
     (tone, "apart", format!("{}: {}", fleet.hosts[host.host].name, parts.join(". ")))

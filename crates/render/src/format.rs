@@ -25,12 +25,12 @@ pub(crate) enum Show {
 pub(crate) struct Format {
     /// On a terminal.
     pub(crate) text: fn(f64) -> String,
-    /// In the workbook, whose headings say the unit: times this.
+    /// The factor in the workbook, whose headings say the unit.
     pub(crate) times: f64,
     pub(crate) show: Show,
 }
 
-/// The same on a terminal of a figure that the catalogue may not have.
+/// Returns how a terminal shows a figure that the catalogue may not have.
 pub(crate) fn text_by_unit(unit: &str, name: &str) -> fn(f64) -> String {
     match unit {
         "1" => ratio,
@@ -39,7 +39,8 @@ pub(crate) fn text_by_unit(unit: &str, name: &str) -> fn(f64) -> String {
     }
 }
 
-/// By its unit; a few figures are finer or coarser than others of theirs.
+/// Returns a figure's format by its unit; a few figures are finer or coarser than others of their
+/// unit.
 pub(crate) fn figure_format(definition: &Definition) -> Format {
     format_by_unit(definition.unit, definition.name)
 }
@@ -85,8 +86,8 @@ pub(crate) fn range_cells(metric: &Metric) -> [String; 2] {
     }
 }
 
-/// The range of a figure: of two trials and more, where it is a range of the value. A sum and a
-/// value of merged samples have none.
+/// The range of a figure in two trials or more, where it is a range of the value. A sum and a value
+/// of merged samples have none.
 pub(crate) fn range(metric: &Metric) -> Option<(f64, f64)> {
     let has_range = metric.n > 1 && combines_to_range(metric.combine) && metric.value.is_some();
     metric.range().filter(|_| has_range)
@@ -102,11 +103,11 @@ pub(crate) fn trials(metric: Option<&Metric>) -> String {
 }
 
 /// A ratio to the base engine.
-pub(crate) fn ratio_cell(ratio_cell: Option<&RelativeTo>) -> String {
-    ratio_cell.map_or_else(|| "-".to_owned(), RelativeTo::cell)
+pub(crate) fn ratio_cell(relative: Option<&RelativeTo>) -> String {
+    relative.map_or_else(|| "-".to_owned(), RelativeTo::cell)
 }
 
-/// As time(1) prints it: `1:15.70`, `2:13:40.00`.
+/// A time as time(1) prints it: `1:15.70`, `2:13:40.00`.
 pub(crate) fn clock(ns: f64) -> String {
     let hundredths = (ns / 1e7).round() as u64;
     let (seconds, rest) = (hundredths / 100, hundredths % 100);
@@ -119,12 +120,13 @@ pub(crate) fn clock(ns: f64) -> String {
     }
 }
 
-/// In columns whose title names the unit, so that figures can be compared at a glance.
+/// Microseconds for columns whose title names the unit, so that figures can be compared at a
+/// glance.
 pub(crate) fn microseconds(ns: f64) -> String {
     format_digits(ns / 1e3)
 }
 
-/// Hundredths: nobody waits for less.
+/// Seconds with hundredths: nobody waits for less.
 pub(crate) fn seconds(ns: f64) -> String {
     format!("{:.2}", ns / 1e9)
 }
@@ -158,7 +160,7 @@ pub(crate) fn ratio(number: f64) -> String {
     }
 }
 
-/// A value by its share of another: `-8.1 %`.
+/// The change that a ratio of two values means: `-8.1 %`.
 pub(crate) fn format_change(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) if (0.5..2.0).contains(&ratio) => format!("{:+.1} %", 100.0 * (ratio - 1.0)),

@@ -17,7 +17,7 @@ use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
 use kvdyno_record::volume::VolumeRecord;
 
-/// Findings stand this far in, after the word that says how much they weigh.
+/// Indent of findings, after the word for their severity.
 const FINDING_INDENT: usize = 8;
 
 /// The lines above the tables: a word and its text.
@@ -32,7 +32,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.extend(
         summary.volumes.iter().map(|volume_record| ("volume".to_owned(), volume(volume_record))),
     );
-    lines.extend(summary.tiers.iter().map(|had| ("tier".to_owned(), tier(had))));
+    lines.extend(summary.tiers.iter().map(|record| ("tier".to_owned(), tier(record))));
     lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.description())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
@@ -50,7 +50,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.into_iter().map(|(word, text)| (word, escape_line(&text).into_owned())).collect()
 }
 
-/// The load generator's cost in words. It stands here once, with how it was taken: the null
+/// The load generator's cost in words. It stands here once, with how it was measured: the null
 /// engine's rows in the tables are of cases like all others, whose threads share the machine.
 pub fn load_generator(summary: &Summary) -> String {
     let Some(load_generator) = &summary.load_generator else {
@@ -81,7 +81,7 @@ pub fn finding(finding: &Finding) -> String {
     format!("{evidence}\n{indent}{}", wrap(&advice, FINDING_INDENT))
 }
 
-/// How widespread it is, where its evidence is of the first of several cases.
+/// How many more cases it has, where its evidence is that of the first of several.
 pub fn more_cases(finding: &Finding) -> String {
     match finding.cases.len() {
         0 | 1 => String::new(),
@@ -121,8 +121,8 @@ fn run(summary: &Summary) -> String {
     )
 }
 
-/// What the suite says of itself, and what of it does not hold here: a title that promises data
-/// larger than RAM is no longer true where no limit was held.
+/// The suite's name and title, and what of it does not hold here: a title that promises data larger
+/// than RAM is no longer true where no limit was held.
 fn suite(summary: &Summary) -> String {
     let run = &summary.run;
     let open = summary.groups.iter().any(|group| group.ram_limit_held == Some(false));
@@ -271,7 +271,7 @@ fn is_bare_drive(engine: &EngineInfo) -> bool {
     engine.worker.as_ref().is_some_and(|worker| worker.bare_drive)
 }
 
-/// A worker of a bare drive once, however many jobs it has: our own, and fio.
+/// A line for each worker of a bare drive, however many jobs it has: kvdyno's own, and fio.
 fn bare_drives(summary: &Summary) -> Vec<String> {
     let drives = summary.engines.iter().filter(|info| is_bare_drive(info));
     let line = |engines: Vec<&EngineInfo>| {

@@ -13,7 +13,7 @@ pub fn escape_formula(text: &str) -> Cow<'_, str> {
     if text.starts_with(BEGINS) { format!("'{text}").into() } else { text.into() }
 }
 
-/// A text that is written so by serde.
+/// A text that serde writes as [`escape_formula`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inert<'t>(pub &'t str);
 

@@ -20,7 +20,7 @@ pub struct Row<'s> {
     figure: &'s Metric,
     /// The figure's name.
     pub metric: &'static str,
-    /// In this trial; none: missing.
+    /// The figure's value in this trial; none: missing.
     pub value: Option<f64>,
     /// Why it is missing, in one trial at least.
     pub missing: Option<&'s str>,
@@ -29,7 +29,7 @@ pub struct Row<'s> {
 /// A column: its name, its width in the workbook, and what is in it.
 type Column = (&'static str, u16, fn(&Row<'_>) -> Cell);
 
-/// Its columns.
+/// The columns of the list.
 pub(crate) const COLUMNS: [Column; 25] = [
     ("run", 28, |row| Cell::text(row.run)),
     ("method_version", 9, |_| Cell::count(u64::from(METHOD_VERSION))),

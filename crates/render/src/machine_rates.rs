@@ -4,7 +4,7 @@ use kvdyno_record::usage::{DeviceUsage, Snapshot};
 
 pub(crate) const MEBI: f64 = 1_048_576.0;
 
-/// Rates over less are noise: the first reading is taken right after the phase's own.
+/// Rates over fewer seconds are noise: the first reading is taken right after the phase's own.
 pub(crate) const RATE_S_MIN: f64 = 0.05;
 
 /// Rates and means between two readings; none where a counter is not known, or nothing was done.
@@ -13,7 +13,7 @@ pub(crate) struct MachineRates {
     pub(crate) cpu_percent: Option<f64>,
     /// CPUs that the hypervisor took away, in the mean.
     pub(crate) stolen_cpus: Option<f64>,
-    /// At the device, as all that follows.
+    /// Reads at the device, as is all that follows.
     pub(crate) reads_per_s: Option<f64>,
     pub(crate) read_bytes_per_s: Option<f64>,
     pub(crate) writes_per_s: Option<f64>,

@@ -9,7 +9,7 @@ use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_record::text::escape_line;
 
-/// The page: what it comes to, a short header, the tables with their footnotes, the findings.
+/// The page: the answer, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escape_markdown(title(summary)));
     if let Some(words) = summary.verdicts.description() {
@@ -50,7 +50,7 @@ pub fn page(summary: &Summary) -> String {
     text
 }
 
-/// What stands on top: the suite's one line about itself, else its name.
+/// The heading: the suite's one line about itself, else its name.
 pub(super) fn title(summary: &Summary) -> &str {
     let run = &summary.run;
     if run.title.is_empty() { &run.suite } else { &run.title }
@@ -71,7 +71,7 @@ pub(super) fn table(table: &Table) -> String {
     text
 }
 
-/// On one line, and with no mark of Markdown's or HTML's in it.
+/// Returns a text on one line, in which nothing is taken for a mark of Markdown or HTML.
 pub(super) fn escape_markdown(text: &str) -> String {
     let text = escape_line(text);
     let mut escaped = String::with_capacity(text.len());

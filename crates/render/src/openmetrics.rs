@@ -27,14 +27,14 @@ pub fn run(summary: &Summary) -> String {
     figures(summary) + END
 }
 
-/// The progress of a run; of a run that is not at work, its figures, too. `summary` is not computed
-/// otherwise, since that takes CPU time from the run.
+/// The progress of a run; of a run that is not at work, its figures, too. For a run at work
+/// `summary` is none, since computing it takes CPU time from the run.
 pub fn format_exposition(run: &str, live: &Live, summary: Option<&Summary>) -> String {
     let figures = summary.map(figures).unwrap_or_default();
     format!("{}{figures}{END}", progress(run, live))
 }
 
-/// Before the first run there is nothing to say.
+/// The text before the first run: it has no figures.
 pub fn empty() -> String {
     END.to_owned()
 }
@@ -97,7 +97,7 @@ fn progress(run: &str, live: &Live) -> String {
     text
 }
 
-/// The case at work.
+/// Writes the metrics of the case at work.
 fn write_flight(text: &mut String, run: &str, flight: &InFlight) {
     let threads = flight.threads.map(|threads| threads.to_string()).unwrap_or_default();
     let labels = |role, op| {
@@ -132,9 +132,9 @@ fn write_flight(text: &mut String, run: &str, flight: &InFlight) {
     for (part, help, of) in CURRENT_LATENCIES {
         for kind in ["service", "response"] {
             let of_kind = flight.latencies.iter().filter(|latency| latency.kind == kind);
-            let known = of_kind.filter_map(|latency| Some((latency, of(latency)?)));
+            let values = of_kind.filter_map(|latency| Some((latency, of(latency)?)));
             let name = format!("kvdyno_current_{kind}_{part}_seconds");
-            for (position, (latency, ns)) in known.enumerate() {
+            for (position, (latency, ns)) in values.enumerate() {
                 if position == 0 {
                     family(text, &name, Some("seconds"), help);
                 }
@@ -162,7 +162,7 @@ fn family(text: &mut String, name: &str, unit: Option<&str>, help: &str) {
     let _ = writeln!(text, "# HELP {name} {}", escape(help));
 }
 
-/// A line; labels without a value are left out.
+/// Writes a line; labels without a value are left out.
 fn sample(text: &mut String, name: &str, labels: &[Label<'_>], value: f64) {
     let labels = labels.iter().filter(|(_, value)| !value.is_empty());
     let labels =
@@ -171,7 +171,7 @@ fn sample(text: &mut String, name: &str, labels: &[Label<'_>], value: f64) {
     let _ = writeln!(text, "{name}{{{labels}}} {value}");
 }
 
-/// A label's value or a help text.
+/// Escapes a label's value or a help text.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

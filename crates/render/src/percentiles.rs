@@ -43,7 +43,7 @@ pub fn table(
     Titled { name: "percentiles", title: "Percentiles of times".into(), table, aid: AID.to_owned() }
 }
 
-/// The same with ranges, in nanoseconds and not rounded.
+/// The percentiles with ranges as CSV, in nanoseconds and not rounded.
 pub fn csv(
     summary: &Summary,
     percentiles: &[Percentile],
@@ -75,7 +75,7 @@ pub fn csv(
     Ok(writer.into_inner()?)
 }
 
-/// Each row where its figures stand in the summary.
+/// Pairs each listed row with its row of the summary.
 fn locate_rows<'s, 'p>(
     summary: &'s Summary,
     listed: &'p [PercentileRow],

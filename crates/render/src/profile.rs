@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// Folded stacks, as flamegraph.pl and inferno read them: a line for each stack, its functions from
-/// the outermost to the innermost, and its samples. The first three are the case, the phase and
-/// the threads.
+/// the outermost to the innermost, and its samples. The first three names are the case, the phase
+/// and the threads.
 pub fn folded_stacks(profiles: &[Profiled]) -> String {
     let mut text = String::new();
     for profiled in profiles {
@@ -23,7 +23,7 @@ pub fn folded_stacks(profiles: &[Profiled]) -> String {
     text
 }
 
-/// A name without what separates names.
+/// Returns a name without the separator of names.
 fn escape_name(name: &str) -> String {
     escape_line(name).replace(';', ":")
 }

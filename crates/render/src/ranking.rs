@@ -72,8 +72,8 @@ fn non_empty(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn yes_or_no(is: bool) -> &'static str {
-    if is { "yes" } else { "no" }
+fn yes_or_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
 }
 
 /// A word of a closed set, as JSON has it.
@@ -123,7 +123,7 @@ fn ranking_table(field: &[&Ranking], wide: bool) -> Titled {
         (true, "from", Side::Right),
         (true, "to", Side::Right),
     ];
-    let visible = || columns.iter().filter(|(is, ..)| *is);
+    let visible = || columns.iter().filter(|(is_shown, ..)| *is_shown);
     let mut table = Table::new(visible().map(|(_, title, side)| (*title, *side)));
     for ranking in field {
         for (at, standing) in ranking.standings.iter().enumerate() {
@@ -147,7 +147,7 @@ fn ranking_table(field: &[&Ranking], wide: bool) -> Titled {
                 times(standing.ratio_to_best_low),
                 times(standing.ratio_to_best_high),
             ];
-            let cells = cells.into_iter().zip(&columns).filter(|(_, (is, ..))| *is);
+            let cells = cells.into_iter().zip(&columns).filter(|(_, (is_shown, ..))| *is_shown);
             table.row(&cells.map(|(cell, _)| cell).collect::<Vec<_>>());
         }
     }
@@ -162,7 +162,7 @@ pub(crate) fn figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
     Some((format::figure_format(definition).text)(standing.value?))
 }
 
-/// In a few letters: `13.2 k`, `950 us`, `4.10`.
+/// A figure in a few letters: `13.2 k`, `950 us`, `4.10`.
 pub(crate) fn short_figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
     let value = standing.value?;
     Some(match ranking.unit {

@@ -9,7 +9,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_trace::Header;
 use schemars::{Schema, schema_for};
 
-/// All of them but the suite's: name and schema.
+/// Returns all schemas but the suite's, each with its name.
 pub fn all() -> [(&'static str, Schema); 7] {
     [
         ("run", schema_for!(RunRecord)),

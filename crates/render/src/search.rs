@@ -68,7 +68,7 @@ fn cells(answer: &SearchResult, point: &Point, table: &mut Table) -> Vec<String>
     cells
 }
 
-/// More than two ranges are wider than a terminal.
+/// Whether ranges are shown: more than two are wider than a terminal.
 fn has_ranges(answer: &SearchResult) -> bool {
     answer.conditions.len() <= 2
 }
@@ -107,10 +107,10 @@ pub fn reading_aid(answer: &SearchResult) -> String {
     wrap(&aid, 0)
 }
 
-fn roles_with(answer: &SearchResult, wanted: &str) -> String {
+fn roles_with(answer: &SearchResult, clock_name: &str) -> String {
     let all = answer.conditions.iter().flat_map(|condition| &condition.clocks);
     let mut roles: Vec<&str> =
-        all.filter(|(_, clock)| **clock == wanted).map(|(role, _)| role.as_str()).collect();
+        all.filter(|(_, clock)| **clock == clock_name).map(|(role, _)| role.as_str()).collect();
     roles.sort_unstable();
     roles.dedup();
     roles.join(", ")

@@ -1,7 +1,7 @@
 //! A published study beside a run: its question, its machine against this one, its tables with this
 //! run's figures under each row; and what the suite claims.
 //!
-//! What was published is marked in every row: it was measured elsewhere, and stands in no figure of
+//! Published figures are marked in every row: they were measured elsewhere, and are in no figure of
 //! the run.
 
 mod claims;
@@ -37,10 +37,10 @@ pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
     let columns = [("", Side::Left), ("study", Side::Left), ("this run", Side::Left)];
     let mut table = Table::new(columns);
     table.lead = Some(1);
-    for one in &comparison.differences {
-        let mark = one.consequence.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
-        let here_text = format!("{}{}", one.run_value, mark.unwrap_or_default());
-        table.row(&[one.subject.clone(), one.study_value.clone(), here_text]);
+    for item in &comparison.differences {
+        let mark = item.consequence.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
+        let here_text = format!("{}{}", item.run_value, mark.unwrap_or_default());
+        table.row(&[item.subject.clone(), item.study_value.clone(), here_text]);
     }
     let mut aid = vec![
         wrap(&format!("Its question: {}", study.question), 2),
@@ -59,10 +59,11 @@ pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
     names.into_iter().map(|name| published_table(name, comparison, summary)).collect()
 }
 
-/// What rows are of: its title, what a published row says, what one of the run's does.
+/// A column that names rows: its title, its cell in a published row, and its cell in one of the
+/// run.
 type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &RowRef) -> String);
 
-/// Of a study's table: what rows are of, and their figures.
+/// The columns of a study's table: those that name rows, and the figures.
 struct Heads {
     columns: Vec<Head>,
     /// Name and unit.
@@ -93,11 +94,11 @@ impl Heads {
         let columns = all
             .into_iter()
             .filter(|(_, text, _)| rows.iter().any(|row| text(&row.selectors).is_some()));
-        let named = rows
+        let names_and_units = rows
             .iter()
             .flat_map(|row| &row.values)
             .map(|value| (value.figure.clone(), value.unit.clone()));
-        let mut figures: Vec<(String, String)> = named.collect();
+        let mut figures: Vec<(String, String)> = names_and_units.collect();
         let order = |name: &String| catalogue::ALL.iter().position(|known| known.name == name);
         figures.sort_by_key(|(name, _)| (order(name).is_none(), order(name), name.clone()));
         figures.dedup();
@@ -178,7 +179,7 @@ fn value_or_why(metric: &Metric, notes: &mut Footnotes) -> String {
     }
 }
 
-/// ` [1]`: why a row is to be doubted.
+/// Returns the mark of the doubt about a row: ` [1]`.
 fn doubts(row: &Published, notes: &mut Footnotes) -> String {
     let doubt = row.doubt.as_ref();
     doubt.map_or_else(String::new, |doubt| format!(" {}", notes.mark(&format!("doubt: {doubt}"))))
@@ -192,7 +193,7 @@ pub(crate) fn format_published(value: &PublishedValue) -> String {
 /// A figure's title in the tables of runs, else its name and the unit that it is shown in.
 fn figure_title(name: &str, unit: &str) -> String {
     let Some(figure) = catalogue::ALL.iter().find(|definition| definition.name == name) else {
-        let shown = match unit {
+        let shown_unit = match unit {
             "ns" => "us",
             "B" => "MiB",
             "B/s" => "MB/s",
@@ -200,7 +201,7 @@ fn figure_title(name: &str, unit: &str) -> String {
             other => other,
         };
         let name = name.trim_end_matches("_percent").replace('_', " ");
-        return format!("{}\n{shown}", name.replace("user bytes per s", "rate"));
+        return format!("{}\n{shown_unit}", name.replace("user bytes per s", "rate"));
     };
     let is_it = |column: &&Column| {
         let time = |at: usize| std::ptr::eq(catalogue::times(Clock::Service)[at], *figure);

@@ -28,8 +28,9 @@ pub struct Table {
     rows: Vec<Vec<String>>,
     /// Why cells are empty.
     pub footnotes: Footnotes,
-    /// As text it is no wider than a terminal: so many first columns say what a row is of, and
-    /// stand again before figures without room beside others; none: it is as wide as it is.
+    /// Number of first columns that name a row, where the text is to be no wider than a terminal:
+    /// they stand again before figures without room beside others; none: the text has its full
+    /// width.
     pub lead: Option<usize>,
 }
 
@@ -38,7 +39,7 @@ pub struct Table {
 pub struct Titled {
     /// The short name that selects it.
     pub name: &'static str,
-    /// What it is.
+    /// Its heading.
     pub title: Cow<'static, str>,
     /// The table.
     pub table: Table,
@@ -47,7 +48,7 @@ pub struct Titled {
 }
 
 impl Titled {
-    /// As wide as it is.
+    /// Lets the table have its full width.
     pub(crate) fn full_width(mut self) -> Self {
         self.table.lead = None;
         self
@@ -67,7 +68,7 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| escape_line(cell).into_owned()).collect());
     }
 
-    /// With every cell changed.
+    /// Changes every cell.
     pub(super) fn map_cells(mut self, change: impl Fn(&str) -> String) -> Self {
         let cells = self.rows.iter_mut().flatten();
         cells.for_each(|cell| *cell = change(cell));
@@ -84,7 +85,7 @@ impl Table {
         &self.rows
     }
 
-    /// No rows.
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -106,13 +107,13 @@ impl Table {
         }
     }
 
-    /// As text for a terminal: titles, a rule, rows, and the footnotes below. No line ends in a
-    /// space.
+    /// Returns the table as text for a terminal: titles, a rule, rows, and the footnotes below. No
+    /// line ends in a space.
     pub fn text(&self) -> String {
         self.text_within(WIDTH)
     }
 
-    /// The same within other columns than a terminal's.
+    /// Returns the table as text within another width than a terminal's.
     pub(super) fn text_within(&self, width: usize) -> String {
         let columns: Vec<Column> = self.measure_columns().collect();
         let blocks = match self.lead {
@@ -140,7 +141,7 @@ impl Table {
         })
     }
 
-    /// Some of its columns.
+    /// Returns the text of some of its columns.
     fn block(&self, block: &Block) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);

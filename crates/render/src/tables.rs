@@ -91,7 +91,7 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     }
 }
 
-/// Below every table of latencies: what the machine did to a thread that did nothing.
+/// Adds, below every table of latencies, what the machine did to a thread that did nothing.
 fn with_hiccups(titled: Titled, summary: &Summary) -> Titled {
     let mut titles = titled.table.columns().iter();
     let has_latencies = titles.any(|(title, _)| title.starts_with("p99"));

@@ -55,7 +55,7 @@ pub fn series(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
 
 const ABOUT: [&str; 6] = ["case", "label", "engine", "threads_swept", "value_bytes_mean", "trial"];
 
-/// What is known of a slice's operations, in the units of their names.
+/// Columns of a slice's operations, in the units of their names.
 const SERIES: [&str; 16] = [
     "start_s",
     "length_s",
@@ -88,7 +88,7 @@ fn operations(
         Some(interval.counts.as_slice())
     };
     let total = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| n).sum::<u64>();
-    // Where a kill cut one of the two files short they are of different slices.
+    // Where a kill cut one of the two files short, the two are of different slices.
     let service = samples_of(Kind::Service).filter(|times| total(times) == counts.count);
     let response = samples_of(Kind::Response).filter(|_| service.is_some());
     let at = |times: Option<&[(u64, u64)]>, share| {
@@ -136,7 +136,7 @@ fn block(
     Ok(block)
 }
 
-/// A line for each reading of the machine's counters, with what they grew by since the one before.
+/// A line for each reading of the machine's counters, with their growth since the reading before.
 pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     let mut writer = csv::Writer::from_writer(to);
     writer.write_record(ABOUT.iter().chain(&["phase", "device"]).chain(&MACHINE).copied())?;
@@ -186,8 +186,8 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is known of the machine, in the units of their names; all but the last two are rates and
-/// means since the reading before.
+/// Columns of the machine, in the units of their names; all but the last two are rates and means
+/// since the reading before.
 const MACHINE: [&str; 15] = [
     "at_s",
     "cpu_percent",

@@ -3,11 +3,11 @@
 /// The meaning of a coloured word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// It is right.
+    /// A good result.
     Good,
-    /// Worth a look.
+    /// Something worth a look.
     Warning,
-    /// It is wrong.
+    /// A bad result.
     Bad,
     /// A title, or a word that stands out.
     Strong,

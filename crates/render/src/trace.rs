@@ -11,7 +11,7 @@ const LINES: usize = 24;
 /// Parts of the keys that have a line of their own.
 const SHARES: [f64; 6] = [0.001, 0.01, 0.1, 0.25, 0.5, 1.0];
 
-/// After an import or a recording: what there is now.
+/// Describes a trace in a line, after its import or recording.
 pub fn trace_summary(header: &Header, to: &Path, bytes: u64) -> String {
     let keys = match (header.kind, header.source.as_recorded()) {
         (Kind::Keys, Some(recorded)) => {
@@ -62,7 +62,7 @@ pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String
     lines
 }
 
-/// The same as lines of text.
+/// The facts as lines of text.
 pub fn lines(statistics: &Statistics, digest: &str) -> String {
     let lines = facts(statistics, digest);
     let widest = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -147,7 +147,7 @@ fn sizes(statistics: &Statistics) -> Table {
     table
 }
 
-/// How much goes to few keys, and what a cache of as many would have.
+/// The share of requests for few keys, and the hits of a cache of as many.
 fn popular(statistics: &Statistics) -> Table {
     let mut table = Table::new([
         ("of the keys", Side::Right),
@@ -187,7 +187,8 @@ fn windows(statistics: &Statistics) -> Table {
     table
 }
 
-/// No more than fit a screen: every so manieth. Sets of keys cannot be added up.
+/// Returns no more windows than fit a screen, evenly apart. They are not merged, since sets of keys
+/// cannot be added up.
 fn thin_windows(windows: &[Window]) -> impl Iterator<Item = &Window> {
     windows.iter().step_by(windows.len().div_ceil(LINES).max(1))
 }

@@ -38,7 +38,7 @@ struct Tracked<'s> {
 }
 
 impl Tracked<'_> {
-    /// The range of two trials and more.
+    /// The range of the figure in two trials or more.
     fn range(&self) -> Option<(f64, f64)> {
         let has_range = self.metric.n > 1 && combines_to_range(self.metric.combine);
         self.metric.range().filter(|_| has_range)
@@ -79,8 +79,8 @@ fn entry<'s>(summary: &Summary, tracked: &Tracked<'s>) -> Entry<'s> {
     }
 }
 
-/// The rate of each load and role, and the p99 of each operation; of a role with a rate, the p99 of
-/// response times. Ceilings and engines that store nothing have none.
+/// The rate of each load and role, and the p99 of each operation; for a role with a rate, the p99
+/// of response times. Ceilings and engines that store nothing have none.
 fn figures(summary: &Summary) -> Vec<Tracked<'_>> {
     let mut all = Vec::new();
     for row in loads(summary) {

@@ -1,4 +1,4 @@
-//! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
+//! A comparison on a terminal: the two sides, their differences, the table, and the result.
 
 pub mod classes;
 pub mod explanation;
@@ -22,10 +22,10 @@ const LISTED_MAX: usize = 8;
 /// A line: the colour of its first word, the word, and its text.
 pub type Line = (Tone, &'static str, String);
 
-/// What a reason says where the versions compared were read by different calls.
+/// The text of a reason where the compared versions were read by different calls.
 const OTHER_CALLS: &str = "read by different calls";
 
-/// An interval from one end to this many times it says nothing.
+/// An interval whose upper end is more than this many times the lower one says nothing.
 pub(crate) const INTERVAL_MAX: f64 = 1000.0;
 
 /// The reason why such an interval is not shown.
@@ -37,8 +37,8 @@ Medians over {repeats}, of percentiles too; with too few, their range. ratio: th
 equal where it lies within {within} of 1; two builds differ by more than {least}. Figures without a
 verdict are shown only.";
 
-/// What the sides are called, and what a difference is: of two engines one is better, and neither
-/// has got worse.
+/// The names of the sides, and the words for a difference: of two engines one is better, and
+/// neither has got worse.
 struct Words {
     base: String,
     new: String,
@@ -64,7 +64,8 @@ impl Words {
         }
     }
 
-    /// What a gate says of a difference to the bad: that there is none, that there is, and whether.
+    /// The words of a gate for a change for the worse: that there is none, that there is one, and
+    /// whether there is one.
     fn gate(versus: &Versus) -> [String; 3] {
         match (&versus.base.label, &versus.new.label) {
             (Some(base), Some(new)) => [
@@ -177,7 +178,7 @@ pub fn reading_aid(versus: &Versus) -> String {
         .replace("{least}", &least)
 }
 
-/// The lines below the table: what it comes to, what was left out, the gate.
+/// The lines below the table: the result, what was left out, the gate.
 pub fn footer(versus: &Versus) -> Vec<Line> {
     let mut lines = vec![total(versus)];
     if versus.counts.judged > 0 {
@@ -200,10 +201,10 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
 
 fn total(versus: &Versus) -> Line {
     let counts = &versus.counts;
-    let named = Words::from_versus(versus);
+    let side_words = Words::from_versus(versus);
     let mut words = vec![
-        format_outcome(counts.improved, &named.improved),
-        format_outcome(counts.regressed, &named.regressed),
+        format_outcome(counts.improved, &side_words.improved),
+        format_outcome(counts.regressed, &side_words.regressed),
         format!("{} undecided", counts.undecided),
     ];
     let more = [
@@ -261,7 +262,7 @@ fn explain_too_few(versus: &Versus) -> String {
     )
 }
 
-/// What came of a gate: in words for passed, failed and not judged.
+/// Returns the lines on a gate's result, with the words for passed, failed and not judged.
 pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<Line> {
     let allowed = units::percent(gate.allowed);
     let (tone, text) = match gate.result {
@@ -377,7 +378,8 @@ pub fn figure(unit: &str, value: f64) -> String {
     }
 }
 
-/// Names in a record are anybody's: nothing of them reaches the terminal but letters.
+/// Escapes lines: names in a record may be anybody's, and nothing of them but letters reaches the
+/// terminal.
 pub(crate) fn escape_lines(lines: Vec<Line>) -> Vec<Line> {
     let clean = |(tone, word, text): Line| (tone, word, escape_line(&text).into_owned());
     lines.into_iter().map(clean).collect()

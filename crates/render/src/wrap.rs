@@ -1,11 +1,11 @@
 //! Long sentences in lines that can be read: broken between words, later lines indented.
 
-/// As wide as a page of prose gets here.
+/// Columns of a page of prose.
 pub const WIDTH: usize = 100;
 
-/// `text` in lines of at most [`WIDTH`], its beginning standing after `indent` columns and its
-/// later lines indented by as many. Words that are longer stay whole, and so does what stands in
-/// backticks: a command is copied as it is.
+/// Wraps `text` into lines of at most [`WIDTH`] columns. It begins after `indent` columns, and its
+/// later lines are indented by as many. Longer words stay whole, and so does a text in backticks: a
+/// command is copied as it is.
 pub fn wrap(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     let mut column = indent;

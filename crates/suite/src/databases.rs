@@ -1,4 +1,4 @@
-//! Databases of the user's: what each holds is known once a copy was looked at.
+//! The user's own databases. Their contents are known once a copy has been examined.
 
 use crate::plan::options::{self, Measures};
 use crate::written::mistake::{Mistakes, SuiteError};
@@ -9,34 +9,35 @@ use kvdyno_record::origin::Origin;
 use kvdyno_record::units;
 use std::path::{Path, PathBuf};
 
-/// Keys that requests ask for by default.
+/// The default number of keys that requests use.
 const KEYS_MAX: u64 = 1_000_000;
 
-/// A database of the user's, and how the suite opens it.
+/// The user's own database, and how the suite opens it.
 #[derive(Clone, Debug)]
 pub struct OwnDatabase<'s> {
-    /// Where it is.
+    /// The directory of the database.
     pub path: PathBuf,
     /// The engine's name.
     pub engine: &'s str,
-    /// Its worker.
+    /// The engine's worker.
     pub worker: &'s InstalledWorker,
-    /// Its options.
+    /// The engine's options.
     pub options: Options,
-    /// Keys to list at most.
+    /// The most keys to list.
     pub keys_max: u64,
-    /// The file of the keys to ask for.
+    /// The file with the keys to request; none: they are drawn from the database.
     pub keys_file: Option<PathBuf>,
 }
 
 impl Suite {
-    /// Whether it measures a database of the user's: then the caller must use
+    /// Returns whether it measures the user's own database. Then the caller must use
     /// [`Self::read_databases`].
     pub fn has_own_database(&self) -> bool {
         self.parts.iter().any(|part| part.typed.data.from.is_some())
     }
 
-    /// Looks at each database that the suite names; `Err` of `look` says why it cannot be measured.
+    /// Calls `look` on each database that the suite names; its `Err` is the reason that the
+    /// database cannot be measured.
     pub fn read_databases(
         &mut self,
         engines: &Engines,
@@ -82,7 +83,7 @@ impl Suite {
 fn note(origin: &Origin) -> String {
     let [records, keys] = [origin.sample.records, origin.sample.keys].map(units::group_digits);
     let path = origin.path.display();
-    // Each with its length, and where it ends.
+    // Each key takes 12 bytes more, for its length and its end.
     let list = origin.sample.keys as f64 * (origin.sample.key_bytes.mean() + 12.0);
     let list = units::bytes(list as u64);
     format!(

@@ -1,16 +1,16 @@
-//! From a suite file to a flat plan, before anything is changed on disk.
+//! Turns a suite file into a flat plan, before anything is changed on disk.
 //!
 //! A suite passes two gates. [`Suite::parse`] reads the file and the arguments that change it, and
-//! refuses what is wrong on any machine. [`expand`] adds the engines' descriptions and the host's
+//! refuses mistakes on any machine. [`expand`] adds the engines' descriptions and the host's
 //! properties, and returns a [`kvdyno_record::plan::Plan`] with every value resolved. Both are
 //! pure: they read no file, start no process and print nothing. Mistakes of both gates are shown at
 //! their line.
 //!
-//! The directories are floors, and none imports one above it: `written` (a suite as typed: types,
-//! reader, schema), `edit` (changes before it is checked), `check` (refusals), `plan`.
+//! The directories are layers, and none imports a later one: `written` (a suite as typed: types,
+//! reader, schema), `edit` (changes before the checks), `check` (refusals), `plan`.
 //!
 //! `docs/suites.md` teaches the language; `schemas/suite.schema.json` and `docs/suite-reference.md`
-//! are made from the types here.
+//! are generated from the types here.
 
 mod check;
 mod databases;

@@ -69,8 +69,8 @@ impl Suite {
         let (flags, files) =
             program_arguments(overrides, &mut document, &mut source, &mut mistakes);
         let (requested, installed) = (&overrides.engines, &overrides.installed);
-        // Arguments for an engine that is added below are applied after that.
-        let (of_added, others): (Vec<&Argument>, Vec<_>) = others
+        // Arguments for an engine that is added below are applied after it is added.
+        let (for_added, others): (Vec<&Argument>, Vec<_>) = others
             .into_iter()
             .partition(|argument| adjust::is_of_added(argument.path(), requested, &document));
         flags.iter().chain(others).for_each(|set| set.apply(&mut document, &mut mistakes));
@@ -78,7 +78,7 @@ impl Suite {
         let engines =
             requested.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
         let added = adjust::add_engines(&mut document, engines, installed, &mut source);
-        for argument in of_added {
+        for argument in for_added {
             argument.apply(&mut document, &mut mistakes);
         }
         let mut notes = [adjust::describe_added(&document, &added), files].concat();
@@ -88,22 +88,23 @@ impl Suite {
         let names = names.with_parts(&documents);
         part::retain_requested(&mut documents, &overrides.parts, &mut mistakes);
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
-        let read = documents.into_iter().map(|document| {
+        let read_parts = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;
             Some((Part::new(document.name, document.fidelity, typed, overrides), document.picks))
         });
-        let read: Option<Vec<(Part, Picks)>> = read.collect::<Vec<_>>().into_iter().collect();
+        let read_parts: Option<Vec<(Part, Picks)>> =
+            read_parts.collect::<Vec<_>>().into_iter().collect();
         mistakes.into_result(&source)?;
 
         let mut mistakes = Mistakes::default();
-        // A suite without mistakes was read.
-        let Some(read) = read else { return Err(SuiteError::new(&source, mistakes)) };
+        // Without mistakes, every part was read.
+        let Some(read_parts) = read_parts else { return Err(SuiteError::new(&source, mistakes)) };
         let mut parts = Vec::new();
-        let names = names.with(read.iter().map(|(part, _)| &part.typed));
-        let parts_read: Vec<&Part> = read.iter().map(|(part, _)| part).collect();
-        let claims = claim::check_claims(&claims, &names, &parts_read, &mut mistakes);
-        for (mut part, picks) in read {
+        let names = names.with(read_parts.iter().map(|(part, _)| &part.typed));
+        let all_parts: Vec<&Part> = read_parts.iter().map(|(part, _)| part).collect();
+        let claims = claim::check_claims(&claims, &names, &all_parts, &mut mistakes);
+        for (mut part, picks) in read_parts {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
             set_media(&mut part, &mut mistakes);
@@ -120,7 +121,7 @@ impl Suite {
     }
 }
 
-/// The text as a table.
+/// Parses the text as TOML.
 fn parse_document<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -130,7 +131,7 @@ fn parse_document<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable
     document
 }
 
-/// All arguments as `path=value`.
+/// Returns all arguments as `path=value`.
 fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Argument> {
     let mut texts: Vec<(&str, String)> =
         overrides.set.iter().map(|text| ("--set", text.clone())).collect();
@@ -147,8 +148,8 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// The arguments for flags of `db_bench` and properties of YCSB, and notes about them. `--set` and
-/// similar options are applied later.
+/// Returns the arguments for flags of `db_bench` and properties of YCSB, and notes about them.
+/// `--set` and similar options are applied later.
 fn program_arguments(
     overrides: &Overrides,
     suite: &mut DeTable<'_>,

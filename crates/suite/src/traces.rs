@@ -1,5 +1,5 @@
-//! The first gate for suites that replay traces: each trace's requests become a role's mix, which
-//! is checked then.
+//! The first gate for suites that replay traces: each trace's requests become the mix of a role,
+//! which is then checked.
 
 use crate::check::first_reads;
 use crate::check::from;
@@ -16,13 +16,13 @@ use kvdyno_record::replay::operation;
 use kvdyno_record::units;
 
 impl Suite {
-    /// Whether some role replays a trace: then the caller must use [`Self::read_traces`].
+    /// Returns whether some role replays a trace. Then the caller must use [`Self::read_traces`].
     pub fn replays(&self) -> bool {
         self.parts.iter().any(|part| part.typed.roles().any(|role| role.trace.is_some()))
     }
 
-    /// Reads each trace that a role replays, by its name in the suite. If needed, `read` counts the
-    /// keys that it reads first; `Err` contains the reason why it cannot be read.
+    /// Calls `read` on each trace that a role replays, with its path in the suite and whether to
+    /// count its first reads. Its `Err` is the reason that the trace cannot be read.
     pub fn read_traces(
         &mut self,
         read: impl Fn(&str, bool) -> Result<Trace, String>,
@@ -31,7 +31,7 @@ impl Suite {
         let mut notes = Vec::new();
         for part in &mut self.parts {
             let first_reads = first_reads::needs_first_reads(&part.typed);
-            let read = |named: &str| read(named, first_reads);
+            let read = |path: &str| read(path, first_reads);
             for phase in &mut part.typed.phase {
                 let Phase::Measure(measure) = &mut phase.value else { continue };
                 for role in &mut measure.role.value {

@@ -1,12 +1,12 @@
-//! What tests need of a machine. A test that lacks it is skipped, and says so in a line of one
-//! form; `scripts/refuse-skips.sh` fails where such a line names what a machine must have. How
-//! each thing is looked for is the tests' affair.
+//! The things that tests need of a machine. A test whose need is not met is skipped, and says so in
+//! a line of one form; `scripts/refuse-skips.sh` fails if such a line names a need that a machine
+//! must meet. Each test finds out itself whether its need is met.
 
 pub mod turns;
 
 use std::io::Write as _;
 
-/// What can be asked for, and what it is.
+/// The needs by name, each with its description.
 pub const NEEDS: [(&str, &str); 46] = [
     ("root", "root"),
     ("user", "to become another user"),
@@ -67,7 +67,7 @@ pub fn report_skip(need: &str, test: &str, reason: &str) {
     let _ = writeln!(std::io::stderr(), "{test}: skipped ({need}): {reason}");
 }
 
-/// Whether a test that needs root can run; says so where it cannot.
+/// Returns whether a test that needs root can run; reports a skip if it cannot.
 #[must_use]
 pub fn needs_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();

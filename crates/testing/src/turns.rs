@@ -1,5 +1,5 @@
-//! What an adapter costs: random reads in cache by `Session::get` and by the engine's own calls, in
-//! turns, in time of the processor that reads, so that it can be told on a machine that is busy.
+//! The cost of an adapter: random reads in cache by `Session::get` and by the engine's own calls,
+//! in turns. They are measured in CPU time of the reading thread, so a busy machine will do.
 
 use kvdyno_engine::{
     DataShape, Durability, Engine, Error, Location, Options, Result, Session, Value, Write,
@@ -10,11 +10,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Records from number 0 on that are there to be read.
+/// The number of records that are there to be read, from number 0 on.
 pub const RECORDS: u64 = 1_000_000;
 const BLOCK: usize = 1000;
 const BLOCKS_PER_ROUND: usize = 200;
-/// How often each way has its turn.
+/// The number of turns of each way.
 pub const ROUNDS: usize = 11;
 
 /// A record's key.
@@ -37,8 +37,8 @@ pub fn open<E: Engine>(dir: &Path, durability: Durability, options: &[(&str, Val
     std::fs::create_dir_all(dir)?;
     let data = DataShape::uniform(RECORDS, 16, 100);
     let mut all = Options::defaults(&E::describe(), durability);
-    let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-    all.values.extend(named);
+    let chosen = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    all.values.extend(chosen);
     E::open(&Location::Directory(dir.to_owned()), &all, &data)
 }
 
@@ -55,11 +55,11 @@ pub fn load<E: Engine>(engine: &E) -> Result<()> {
     engine.settle(Duration::from_mins(1)).map(|_| ())
 }
 
-/// What a worker does for a read.
+/// Reads a record as a worker does.
 ///
 /// # Panics
 ///
-/// Where the record is not there.
+/// If the record does not exist.
 pub fn read_by_trait(session: &mut impl Session, key: &Key) -> u64 {
     match session.get(key, |value| value.map(touch)) {
         Ok(Some(touched)) => touched,
@@ -67,7 +67,7 @@ pub fn read_by_trait(session: &mut impl Session, key: &Key) -> u64 {
     }
 }
 
-/// A round by the adapter, of an engine that is opened for it and closed behind it.
+/// Times a round by the adapter, and closes the engine, which was opened for this round.
 pub fn time_adapter<E: Engine>(engine: E, round: usize) -> Result<Duration> {
     let mut session = engine.session()?;
     let took = time_warm_reads(round, |key| read_by_trait(&mut session, key));
@@ -76,13 +76,14 @@ pub fn time_adapter<E: Engine>(engine: E, round: usize) -> Result<Duration> {
     Ok(took)
 }
 
-/// How long a round of random reads takes, after one that is not timed, for the caches.
+/// Times a round of random reads, after one that is not timed, for the caches.
 pub fn time_warm_reads(round: usize, mut read: impl FnMut(&Key) -> u64) -> Duration {
     time_reads(round, &mut read);
     time_reads(round, &mut read)
 }
 
-/// Random keys, the same for all in a round, made before the clock starts.
+/// Times reads of random keys, which are the same for all in a round, and made before the clock
+/// starts.
 #[inline(never)]
 fn time_reads(round: usize, read: &mut impl FnMut(&Key) -> u64) -> Duration {
     let mut state = round as u64;
@@ -100,13 +101,13 @@ fn time_reads(round: usize, read: &mut impl FnMut(&Key) -> u64) -> Duration {
     took
 }
 
-/// Of this thread.
+/// Returns the CPU time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// `SplitMix64`.
+/// Returns the next number of `SplitMix64`.
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -114,7 +115,7 @@ fn next_random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs a program to its end: what it says, or what it complains of.
+/// Runs a program to its end. Returns its standard output or, as an error, its standard error.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if output.status.success() {
@@ -123,29 +124,30 @@ pub fn output(command: &mut Command) -> Result<String> {
     Err(Error::invalid(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// A round of a program in the engine's own language: nanoseconds, a number for each of its ways.
+/// Runs a round of a program in the engine's own language. Returns the times that it prints in
+/// nanoseconds, one for each of its ways.
 pub fn run_round(program: &Path, dir: &Path, round: usize) -> Result<Vec<Duration>> {
     let mut command = Command::new(program);
     let text = output(command.arg(dir).args(["read", &round.to_string()]))?;
     Ok(text.split_whitespace().filter_map(|ns| ns.parse().ok()).map(Duration::from_nanos).collect())
 }
 
-/// What rounds took, by the trait and by each of the engine's own ways.
+/// The times of rounds, by the trait and by each of the engine's own ways.
 pub struct Turns<const N: usize> {
     adapter: Vec<Duration>,
     theirs: [(&'static str, Vec<Duration>); N],
 }
 
 impl<const N: usize> Turns<N> {
-    /// With the names of the engine's own ways.
+    /// Takes the names of the engine's own ways.
     pub fn new(names: [&'static str; N]) -> Self {
         Self { adapter: Vec::new(), theirs: names.map(|name| (name, Vec::new())) }
     }
 
-    /// A round of all of them.
-    pub fn add(&mut self, time: Duration, theirs: [Duration; N]) {
+    /// Adds the times of a round.
+    pub fn add(&mut self, time: Duration, own_times: [Duration; N]) {
         self.adapter.push(time);
-        for ((_, all), took) in self.theirs.iter_mut().zip(theirs) {
+        for ((_, all), took) in self.theirs.iter_mut().zip(own_times) {
             all.push(took);
         }
     }
@@ -158,13 +160,12 @@ impl<const N: usize> std::fmt::Display for Turns<N> {
         let each = |took: &Duration| took.as_nanos() as f64 / reads;
         let adapter_median = median(self.adapter.iter().map(each));
         write!(f, "{adapter_median:8.1} ns  Session::get")?;
-        for (name, theirs) in &self.theirs {
-            let pairs = theirs.iter().zip(&self.adapter);
-            let ratio = median(pairs.map(|(theirs, adapter_median)| {
-                theirs.as_secs_f64() / adapter_median.as_secs_f64()
-            }));
-            let theirs = median(theirs.iter().map(each));
-            write!(f, "\n{theirs:8.1} ns  {name}: Session::get reads {ratio:.3} of its rate")?;
+        for (name, own_times) in &self.theirs {
+            let pairs = own_times.iter().zip(&self.adapter);
+            let ratio =
+                median(pairs.map(|(own, adapter)| own.as_secs_f64() / adapter.as_secs_f64()));
+            let own_median = median(own_times.iter().map(each));
+            write!(f, "\n{own_median:8.1} ns  {name}: Session::get reads {ratio:.3} of its rate")?;
         }
         Ok(())
     }

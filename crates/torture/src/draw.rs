@@ -1,12 +1,11 @@
-//! Random numbers that are the same again for the same seed (`SplitMix64`; Steele, Lea and Flood,
-//! 2014).
+//! Random numbers that are the same for the same seed (`SplitMix64`; Steele, Lea and Flood, 2014).
 
-/// A generator.
+/// A generator of random numbers.
 #[derive(Clone, Debug)]
 pub struct Draw(u64);
 
 impl Draw {
-    /// One whose numbers depend on each part of the seed.
+    /// Returns a generator whose numbers depend on each part of the seed.
     pub fn new(seed: &[u64]) -> Self {
         let mut draw = Self(0);
         for part in seed {
@@ -23,17 +22,17 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in `0..n`; 0 for none.
+    /// Returns a number in `0..n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 
-    /// One of two.
+    /// Returns true or false, each half of the time.
     pub fn coin(&mut self) -> bool {
         self.bits() >> 63 == 1
     }
 
-    /// Puts them into another order.
+    /// Puts the items into a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -48,11 +47,11 @@ mod tests {
     #[test]
     fn each_part_of_a_seed_counts_and_the_same_seed_is_the_same() {
         let first = |seed: &[u64]| Draw::new(seed).bits();
-        let mut drawn = vec![first(&[1, 2]), first(&[2, 1]), first(&[1]), first(&[1, 2, 0])];
-        assert_eq!(drawn[0], first(&[1, 2]));
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn.len(), 4);
+        let mut numbers = vec![first(&[1, 2]), first(&[2, 1]), first(&[1]), first(&[1, 2, 0])];
+        assert_eq!(numbers[0], first(&[1, 2]));
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 4);
     }
 
     #[test]

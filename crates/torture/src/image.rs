@@ -24,7 +24,7 @@ impl Image {
         }
     }
 
-    /// Zeros, as a hole is read. Blocks that are wholly within it are forgotten.
+    /// Sets bytes to zero, as a hole is read. Blocks that are wholly within it are forgotten.
     pub(crate) fn clear(&mut self, offset: u64, length: u64) {
         const ZEROS: [u8; BLOCK] = [0; BLOCK];
         let end = offset + length;
@@ -54,7 +54,7 @@ impl Image {
         }
     }
 
-    /// Its blocks that are not zeros alone, with where they lie.
+    /// Returns the blocks that are stored, with their offsets; all others are zeros.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.0.iter().map(|(number, block)| (number * BLOCK as u64, block.as_slice()))
     }
@@ -64,7 +64,7 @@ impl Image {
 mod tests {
     use super::*;
 
-    /// Against an array: whatever is written, cleared and copied.
+    /// Compares the image with an array, whatever is written, cleared and copied.
     #[test]
     fn it_is_an_array_that_is_copied_cheaply() {
         const BYTES: usize = 5 * BLOCK;

@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Mounted drives, served by another process. Dropped, they are gone.
+/// Mounted drives, served by another process. Dropping this removes them.
 #[derive(Debug)]
 pub struct Recorder {
     server: Child,
@@ -25,7 +25,7 @@ pub struct Recorder {
     serials: AtomicU64,
 }
 
-/// A state that is shown. Dropped, it is forgotten.
+/// A state that is served as drives. Dropping this removes them.
 #[derive(Debug)]
 pub struct Served<'r> {
     recorder: &'r Recorder,
@@ -37,24 +37,24 @@ impl Recorder {
     /// does nothing but [`crate::attend`].
     ///
     /// # Errors
-    /// FUSE is not to be had, or the process.
+    /// FUSE is unavailable, or the process cannot be started.
     pub fn mount(server: Command, directory: &Path, lengths: &[u64]) -> io::Result<Self> {
         Self::start(server, directory, Origin::Blank(lengths.to_vec()))
     }
 
-    /// The same with drives and recording that were saved.
+    /// Mounts drives with a recording that was saved, as [`Recorder::mount`] does blank ones.
     ///
     /// # Errors
-    /// As well, it is none.
+    /// Those of [`Recorder::mount`], and a file that is no recording.
     pub fn replay(server: Command, directory: &Path, from: &Path) -> io::Result<Self> {
         Self::start(server, directory, Origin::Saved(std::path::absolute(from)?))
     }
 
-    /// The server is in a process group of its own, out of the way of Ctrl-C: it ends with us.
+    /// Starts the server in a process group of its own, out of the way of Ctrl-C: it ends with us.
     fn start(mut server: Command, directory: &Path, drives: Origin) -> io::Result<Self> {
-        let (stream, theirs) = UnixStream::pair()?;
+        let (stream, server_end) = UnixStream::pair()?;
         server.current_dir("/").process_group(0);
-        server.stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
+        server.stdin(OwnedFd::from(server_end)).stdout(Stdio::null());
         let recorder = Self {
             server: server.spawn()?,
             stream: Mutex::new(BufReader::new(stream)),
@@ -67,32 +67,33 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// A drive.
+    /// Returns the path of a drive.
     pub fn drive(&self, drive: usize) -> PathBuf {
         self.mount.join(drive_name(drive))
     }
 
-    /// The file for acknowledgements: two numbers of 64 bits, little-endian, at its beginning. Each
-    /// stands behind all writes and flushes that were answered before it was written.
+    /// Returns the path of the file for acknowledgements: two numbers of 64 bits, little-endian, at
+    /// its beginning. Each is recorded after all writes and flushes that were answered before it
+    /// was written.
     pub fn acknowledgements(&self) -> PathBuf {
         self.mount.join(ACKNOWLEDGEMENTS)
     }
 
-    /// Has this directory, in which there are mount points and nothing else, taken away at the end,
-    /// also where this process is killed.
+    /// Asks the server to remove this directory, in which there are mount points and nothing else,
+    /// at the end, also if this process is killed.
     ///
     /// # Errors
-    /// The server has gone; so of all others.
+    /// The server has ended; the other requests fail likewise.
     pub fn remove(&self, dir: &Path) -> io::Result<()> {
         self.request_unit(&Request::Bury { dir: dir.to_owned() })
     }
 
-    /// Begins the recording anew, with what the drives hold now.
+    /// Begins a new recording, with the current contents of the drives.
     pub fn begin(&self) -> io::Result<()> {
         self.request_unit(&Request::Begin)
     }
 
-    /// The history since then.
+    /// Returns the history since the recording began.
     pub fn look(&self) -> io::Result<Seen> {
         match self.request(&Request::Look)? {
             Answer::Seen(log_state) => Ok(log_state),
@@ -100,19 +101,20 @@ impl Recorder {
         }
     }
 
-    /// Has the drives fail once.
+    /// Makes the drives fail once.
     pub fn fail(&self, fault: Fault) -> io::Result<()> {
         self.request_unit(&Request::Fail(fault))
     }
 
-    /// Shows a possible state of the drives after a power loss.
+    /// Serves a possible state of the drives after a power loss.
     pub fn serve(&self, state: &State) -> io::Result<Served<'_>> {
         let serial = self.serials.fetch_add(1, Relaxed);
         self.request_unit(&Request::Serve { serial, state: *state })?;
         Ok(Served { recorder: self, serial })
     }
 
-    /// Writes so many entries of the recording into a new file, for [`Recorder::replay`].
+    /// Writes the first `entries` entries of the recording into a new file, for
+    /// [`Recorder::replay`].
     pub fn save(&self, to: &Path, entries: usize) -> io::Result<()> {
         self.request_unit(&Request::Save { to: std::path::absolute(to)?, entries })
     }
@@ -149,15 +151,15 @@ impl Drop for Recorder {
 }
 
 impl Served<'_> {
-    /// A drive as it is after the power loss.
+    /// Returns the path of a drive as it is after the power loss.
     pub fn drive(&self, drive: usize) -> PathBuf {
         self.recorder.mount.join(state_name(self.serial, drive))
     }
 
-    /// Writes what it holds now into a new file, sparse.
+    /// Writes the current contents of its drives into new sparse files, the first one's into `to`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A file cannot be written.
     pub fn save_image(&self, to: &Path) -> io::Result<()> {
         let to = std::path::absolute(to)?;
         self.recorder.request_unit(&Request::Keep { serial: self.serial, to })

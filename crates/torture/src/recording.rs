@@ -12,25 +12,25 @@ use std::ops::Range;
 pub enum Entry {
     /// Bytes were written.
     Write {
-        /// To which drive.
+        /// The index of the drive.
         drive: usize,
-        /// Where on it.
+        /// The offset on the drive.
         at: u64,
-        /// What.
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// Bytes became zeros: a hole was punched.
     Clear {
-        /// Of which drive.
+        /// The index of the drive.
         drive: usize,
-        /// Where on it.
+        /// The offset on the drive.
         at: u64,
-        /// How many.
+        /// The number of bytes.
         length: u64,
     },
     /// All that was written to a drive before has reached its medium.
     Flush {
-        /// Which.
+        /// The index of the drive.
         drive: usize,
     },
     /// An acknowledgement by the user: two numbers.
@@ -38,7 +38,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Applies it to a drive.
+    /// Applies the entry to a drive.
     pub(crate) fn apply(&self, image: &mut Image) {
         if let Some((_, change)) = Change::from_entry(self) {
             change.apply(0..change.length(), image);
@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// Drives before, and what happened to them since.
+/// The contents of drives at the beginning, and their history since.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Lengths of the drives.
@@ -55,12 +55,12 @@ pub struct Recording {
     /// The current contents of the drives: all writes.
     pub(crate) now: Vec<Image>,
     pub(crate) log: Vec<Entry>,
-    /// By drive, what had reached the medium with all before an entry: where others begin.
+    /// By drive and entry, the contents with all writes before the entry: other images begin here.
     images: Vec<BTreeMap<usize, Image>>,
 }
 
 impl Recording {
-    /// Of blank drives.
+    /// Begins a recording of blank drives.
     pub fn new(lengths: &[u64]) -> Self {
         let blank = vec![Image::default(); lengths.len()];
         let mut recording = Self { lengths: lengths.to_vec(), now: blank, ..Self::default() };
@@ -68,14 +68,14 @@ impl Recording {
         recording
     }
 
-    /// Begins anew with what the drives hold now.
+    /// Begins a new recording, with the current contents of the drives.
     pub(crate) fn begin(&mut self) {
         self.base.clone_from(&self.now);
         self.log.clear();
         self.images = vec![BTreeMap::new(); self.base.len()];
     }
 
-    /// One more has happened.
+    /// Adds an entry, and applies it to its drive.
     pub fn note(&mut self, entry: Entry) {
         if let Some((drive, _)) = Change::from_entry(&entry) {
             entry.apply(&mut self.now[drive]);
@@ -83,7 +83,7 @@ impl Recording {
         self.log.push(entry);
     }
 
-    /// The contents of drives after a power loss.
+    /// Returns the contents of the drives after a power loss.
     pub(crate) fn crash_images(&mut self, state: &State) -> Vec<Image> {
         (0..self.base.len()).map(|drive| self.crash_image(drive, state)).collect()
     }
@@ -107,7 +107,7 @@ impl Recording {
         image
     }
 
-    /// What a drive holds with all writes before an entry, and no other.
+    /// Returns the contents of a drive with all writes before an entry, and no others.
     fn flushed_image(&mut self, drive: usize, entries: usize) -> Image {
         let (from, mut image) = match self.images[drive].range(..=entries).next_back() {
             Some((from, image)) => (*from, image.clone()),
@@ -120,7 +120,7 @@ impl Recording {
         image
     }
 
-    /// Writes so many entries of it down, to be read again.
+    /// Saves the drives, and this many entries, to be loaded again.
     pub(crate) fn save(&self, entries: usize, file: &mut impl Write) -> io::Result<()> {
         let mut put = |numbers: [u64; 4], bytes: &[u8]| {
             let numbers = numbers.map(u64::to_le_bytes).concat();
@@ -147,7 +147,7 @@ impl Recording {
         Ok(())
     }
 
-    /// One that was written down.
+    /// Loads a recording that was saved.
     pub(crate) fn load(file: &mut impl Read) -> io::Result<Self> {
         let mut recording = Self::default();
         let mut head = [0; 32];
@@ -194,7 +194,7 @@ impl Recording {
     }
 }
 
-// Kinds of what is written down, each with three numbers, and bytes behind them.
+// Kinds of items in a saved recording: each has three numbers, and bytes after them.
 const DRIVE: u64 = 0;
 const BASE: u64 = 1;
 const WRITE: u64 = 2;
@@ -202,17 +202,17 @@ const FLUSH: u64 = 3;
 const ACKNOWLEDGED: u64 = 4;
 const CLEAR: u64 = 5;
 
-/// No trial has more drives.
+/// The most drives of a recording: no trial has more.
 const DRIVES_MAX: usize = 64;
 
-/// No write is longer: FUSE cuts them.
+/// The most bytes of an item: no write is longer, because FUSE cuts longer ones.
 const BYTES_MAX: u64 = 64 << 20;
 
 fn damaged_recording_error() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "not a recording, or a damaged one")
 }
 
-/// False at the end.
+/// Reads the numbers of an item; false: the file has ended.
 fn read_whole(file: &mut impl Read, head: &mut [u8; 32]) -> io::Result<bool> {
     let first = loop {
         match file.read(head) {
@@ -253,7 +253,7 @@ impl<'e> Change<'e> {
         }
     }
 
-    /// Does a part of it.
+    /// Applies a part of the change.
     fn apply(&self, part: Range<usize>, image: &mut Image) {
         match self {
             Self::Bytes(offset, bytes) => image.write(offset + part.start as u64, &bytes[part]),
@@ -263,8 +263,8 @@ impl<'e> Change<'e> {
 }
 
 fn changes(log: &[Entry], drive: usize) -> impl Iterator<Item = Change<'_>> {
-    let ours = move |(other, change)| (other == drive).then_some(change);
-    log.iter().filter_map(Change::from_entry).filter_map(ours)
+    let of_drive = move |(other, change)| (other == drive).then_some(change);
+    log.iter().filter_map(Change::from_entry).filter_map(of_drive)
 }
 
 #[cfg(test)]
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::state::Lost;
 
-    /// Base, a flushed write, two that were not.
+    /// Returns a recording with a base, a flushed write, and changes that were not flushed.
     fn recording() -> Recording {
         let mut recording = Recording::new(&[8192, 8192]);
         recording.note(write(0, 0, 1));
@@ -290,7 +290,7 @@ mod tests {
         Entry::Write { drive, at: offset, bytes: vec![byte; 1024] }
     }
 
-    /// The first bytes of both writes' places, and of the other drive.
+    /// Returns the first bytes of both writes' places, and of the other drive.
     fn held(recording: &mut Recording, moment: usize, lost: Lost, since: Option<usize>) -> [u8; 3] {
         let state = State { number: 0, moment, lost, ignores_flushes_since: since, seed: 1 };
         let images = recording.crash_images(&state);

@@ -8,27 +8,27 @@ use std::path::PathBuf;
 /// A request, one JSON line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// First: mounts drives.
+    /// Mounts drives: the first request.
     Mount { at: PathBuf, drives: Origin },
-    /// Takes this directory of mount points away at the end, however the other side ends.
+    /// Removes this directory of mount points at the end, however the other side ends.
     Bury { dir: PathBuf },
-    /// What the drives hold now is what they held at first.
+    /// Begins a new recording, with the current contents of the drives.
     Begin,
-    /// What has happened since.
+    /// Asks for the history since the recording began.
     Look,
-    /// Shows a state, under this number.
+    /// Serves a state, under this number.
     Serve { serial: u64, state: State },
-    /// Forgets what was shown under a number.
+    /// Forgets the state that is served under a number.
     Forget { serial: u64 },
-    /// From now on once.
+    /// Makes the drives fail once, from now on.
     Fail(Fault),
-    /// Writes so many entries of the recording down.
+    /// Saves this many entries of the recording.
     Save { to: PathBuf, entries: usize },
-    /// Writes down what is shown under a number.
+    /// Saves the contents of the state that is served under a number.
     Keep { serial: u64, to: PathBuf },
 }
 
-/// Where drives come from.
+/// The origin of drives.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Origin {
     /// Blank ones of these lengths.
@@ -37,7 +37,7 @@ pub(crate) enum Origin {
     Saved(PathBuf),
 }
 
-/// The answer to each.
+/// The answer to a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Done,
@@ -48,28 +48,28 @@ pub(crate) enum Answer {
 /// The history, without the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Entries so far.
+    /// The number of entries so far.
     pub entries: usize,
     /// Acknowledgements, each with its place among the entries.
     pub acknowledged: Vec<(usize, [u64; 2])>,
-    /// Writes.
+    /// The number of writes.
     pub writes: u64,
-    /// Flushes.
+    /// The number of flushes.
     pub flushes: u64,
-    /// Bytes written.
+    /// The number of bytes written.
     pub bytes: u64,
-    /// The index of the requested fault.
+    /// The place of the requested fault among the entries; null: it has not come.
     pub fault: Option<usize>,
 }
 
 /// A drive that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// One flush fails with EIO, after so many.
+    /// After this many flushes, one fails with EIO.
     FlushFails(u64),
-    /// Writes fail with ENOSPC, so many, after so many.
+    /// After the first number of writes, the second number of them fail with ENOSPC.
     Full(u64, u64),
-    /// A write is answered after so many milliseconds, after so many.
+    /// After the first number of writes, one is answered after the second number of milliseconds.
     Pause(u64, u64),
 }
 
@@ -95,7 +95,8 @@ pub(crate) enum FileRef {
     State(u64, usize),
 }
 
-/// Numbers of files: the root, the acknowledgements, the drives, and those of each state.
+/// The inode numbers that each group of files has: first the root, the acknowledgements and the
+/// drives, then the drives of each state.
 const STRIDE: u64 = 1 << 10;
 
 impl FileRef {

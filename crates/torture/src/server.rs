@@ -1,11 +1,11 @@
-//! The drives' own process: a FUSE filesystem of files with fixed length, which writes down each
-//! write, flush and acknowledgement in the order in which they come, and shows what the drives may
-//! hold after a power loss as further files, each with what is written to it by itself.
+//! The drives' own process: a FUSE filesystem of files with fixed length, which records each write,
+//! flush and acknowledgement in the order in which they come. It serves the possible contents of
+//! the drives after a power loss as further files, each with its own later writes.
 //!
-//! It is not in the process that uses the drives: whoever waits for an answer may hold the lock of
-//! the address space, for which the server waits when it touches a new page. It is told what to do
-//! on a socket, its standard input, and ends with it: then its connection ends, and whoever waits
-//! for an answer gets an error.
+//! It is not in the process that uses the drives: a thread that waits for an answer may hold the
+//! lock of the address space, for which the server waits when it touches a new page. Its requests
+//! come on a socket, its standard input, and it ends with the socket: then its connection ends, and
+//! threads that wait for an answer get an error.
 
 use crate::image::Image;
 use crate::recording::{Entry, Recording};
@@ -27,12 +27,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Does what it is told on its standard input, a socket, until that ends; then the process ends.
+/// Answers the requests on standard input, a socket, until that ends; then ends the process.
 ///
 /// # Errors
-/// The socket is none, or fails.
+/// Standard input is not a socket, or fails.
 pub fn attend() -> io::Result<()> {
-    // A thread of the filesystem that panics must not leave those waiting who have asked it.
+    // A thread of the filesystem that panics must not leave its callers waiting.
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
@@ -65,8 +65,8 @@ pub fn attend() -> io::Result<()> {
     for line in lines {
         let Ok(line) = line else { break };
         let answer = match serde_json::from_str(&line) {
-            Ok(Request::Bury { dir: theirs }) => {
-                dir = Some(theirs);
+            Ok(Request::Bury { dir: parent }) => {
+                dir = Some(parent);
                 Answer::Done
             }
             Ok(request) => drives.answer_request(request),
@@ -76,26 +76,26 @@ pub fn attend() -> io::Result<()> {
             break;
         }
     }
-    // A drive that is pausing has the lock, and nothing is to wait for it.
+    // A drive that is pausing has the lock, and nothing must wait for it.
     remove_mount(&mount_point, dir.as_deref(), session);
     std::process::exit(0);
 }
 
-/// Takes the mount away, and the directory with all that is mounted in it. Nothing is removed but
+/// Removes the mount, and the directory with all that is mounted in it. Nothing is removed but
 /// empty directories.
 fn remove_mount(mount_point: &Path, dir: Option<&Path>, session: fuser::BackgroundSession) {
     let entries = dir.and_then(|dir| std::fs::read_dir(dir).ok());
     let points: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &mount_point);
-    for point in &theirs {
+    let (others, own): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &mount_point);
+    for point in &others {
         let _ = unmount(*point, UnmountFlags::DETACH);
     }
     if unmount(mount_point, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
-        // Not root: by `fusermount`.
+        // Without root, dropping the session unmounts by `fusermount`.
         drop(session);
     }
-    for point in theirs.into_iter().chain(ours).map(PathBuf::as_path).chain(dir) {
+    for point in others.into_iter().chain(own).map(PathBuf::as_path).chain(dir) {
         let _ = std::fs::remove_dir(point);
     }
 }
@@ -109,12 +109,12 @@ fn send(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 #[derive(Default)]
 struct ServerState {
     recording: Recording,
-    /// By number, what each drive holds.
+    /// The contents of each drive of the served states, by their numbers.
     states: HashMap<u64, Vec<Image>>,
     fault: Option<Fault>,
     /// Writes or flushes, whichever the fault counts, since the request.
     counted: u64,
-    /// The index of the fault.
+    /// The place of the fault among the entries; `None`: it has not come.
     came: Option<usize>,
 }
 
@@ -127,7 +127,7 @@ impl ServerState {
         }
     }
 
-    /// Whether the fault comes now, at a write or a flush.
+    /// Returns the fault if it comes now, at a write or a flush.
     fn due_fault(&mut self, flush: bool) -> Option<Fault> {
         let fault = self.fault?;
         let (of_flushes, first, times) = match fault {
@@ -173,33 +173,33 @@ impl Drives {
     }
 
     fn answer_request(&self, request: Request) -> Answer {
-        let mut held = self.lock();
+        let mut guard = self.lock();
         let done = match request {
-            // Not for the drives.
+            // These are not for the drives.
             Request::Mount { .. } | Request::Bury { .. } => Err(io::ErrorKind::InvalidInput.into()),
             Request::Begin => {
-                held.recording.begin();
-                (held.fault, held.counted, held.came) = (None, 0, None);
+                guard.recording.begin();
+                (guard.fault, guard.counted, guard.came) = (None, 0, None);
                 Ok(())
             }
-            Request::Look => return Answer::Seen(held.summarize_log()),
+            Request::Look => return Answer::Seen(guard.summarize_log()),
             Request::Serve { serial, state } => {
-                let images = held.recording.crash_images(&state);
-                held.states.insert(serial, images);
+                let images = guard.recording.crash_images(&state);
+                guard.states.insert(serial, images);
                 Ok(())
             }
             Request::Forget { serial } => {
-                held.states.remove(&serial);
+                guard.states.remove(&serial);
                 Ok(())
             }
             Request::Fail(fault) => {
-                (held.fault, held.counted, held.came) = (Some(fault), 0, None);
+                (guard.fault, guard.counted, guard.came) = (Some(fault), 0, None);
                 Ok(())
             }
-            Request::Save { to, entries } => save(&held.recording, entries, &to),
+            Request::Save { to, entries } => save(&guard.recording, entries, &to),
             Request::Keep { serial, to } => {
-                let lengths = held.recording.lengths.clone();
-                let images = held.states.get(&serial).map(Vec::as_slice).unwrap_or_default();
+                let lengths = guard.recording.lengths.clone();
+                let images = guard.states.get(&serial).map(Vec::as_slice).unwrap_or_default();
                 write_images(images, &lengths, &to)
             }
         };
@@ -207,14 +207,14 @@ impl Drives {
     }
 
     fn attributes(&self, file: FileRef) -> Option<FileAttr> {
-        let held = self.lock();
+        let guard = self.lock();
         let size = match file {
             FileRef::Root => 0,
             FileRef::Acknowledgements => 16,
-            FileRef::Drive(drive) => *held.recording.lengths.get(drive)?,
+            FileRef::Drive(drive) => *guard.recording.lengths.get(drive)?,
             FileRef::State(serial, drive) => {
-                held.states.get(&serial)?;
-                *held.recording.lengths.get(drive)?
+                guard.states.get(&serial)?;
+                *guard.recording.lengths.get(drive)?
             }
         };
         let dir = matches!(file, FileRef::Root);
@@ -237,21 +237,21 @@ impl Drives {
         })
     }
 
-    /// Writes, or clears, where the drive does not fail.
+    /// Writes or clears, unless the drive fails.
     fn change(&self, file: FileRef, make: impl FnOnce(usize) -> Entry) -> Result<(), Errno> {
-        let mut held = self.lock();
+        let mut guard = self.lock();
         match file {
             FileRef::Drive(drive) => {
-                match held.due_fault(false) {
+                match guard.due_fault(false) {
                     Some(Fault::Full(..)) => return Err(Errno::ENOSPC),
                     // No other request is answered meanwhile: it is one drive.
                     Some(Fault::Pause(_, ms)) => std::thread::sleep(Duration::from_millis(ms)),
                     Some(Fault::FlushFails(_)) | None => {}
                 }
-                held.recording.note(make(drive));
+                guard.recording.note(make(drive));
             }
             FileRef::State(_, drive) => {
-                let image = held.drive(file).ok_or(Errno::ENOENT)?;
+                let image = guard.drive(file).ok_or(Errno::ENOENT)?;
                 make(drive).apply(image);
             }
             FileRef::Root | FileRef::Acknowledgements => return Err(Errno::EINVAL),
@@ -266,7 +266,7 @@ fn save(recording: &Recording, entries: usize, to: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// Sparse files next to each other: the first drive's under the given name.
+/// Writes sparse files next to each other, the first drive's under the given name.
 fn write_images(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
     for (drive, (image, length)) in images.iter().zip(lengths).enumerate() {
@@ -357,11 +357,11 @@ impl Filesystem for Drives {
 
     fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         if let FileRef::Drive(drive) = FileRef::from_inode(inode.into()) {
-            let mut held = self.lock();
-            if held.due_fault(true).is_some() {
+            let mut guard = self.lock();
+            if guard.due_fault(true).is_some() {
                 return reply.error(Errno::EIO);
             }
-            held.recording.note(Entry::Flush { drive });
+            guard.recording.note(Entry::Flush { drive });
         }
         reply.ok();
     }
@@ -370,7 +370,7 @@ impl Filesystem for Drives {
         reply.ok();
     }
 
-    /// Holes, which loop devices make of zeros.
+    /// Punches holes, which loop devices make of zeros.
     fn fallocate(
         &self,
         _: &Asked,

@@ -1,4 +1,4 @@
-//! Which of the writes that were not flushed have reached the medium when the power went.
+//! The choice of unflushed writes that had reached the medium when the power went.
 
 use crate::Draw;
 use serde::{Deserialize, Serialize};
@@ -12,19 +12,19 @@ pub(crate) const SECTOR: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lost {
-    /// None has reached it.
+    /// None has reached the medium.
     All,
     /// All have: the power went between two writes.
     None,
     /// Some have, each by itself.
     Writes,
-    /// Of some only some sectors have.
+    /// Some have, some only with some of their sectors.
     Sectors,
-    /// The drive wrote in an order of its own, and got so far.
+    /// The drive wrote in an order of its own, and only a first part of that has.
     Reordered,
 }
 
-/// All of them, dealt out in turns.
+/// All kinds of loss; the states of a recording take them in turns.
 pub const LOSSES: [Lost; 5] = [Lost::All, Lost::Writes, Lost::Sectors, Lost::Reordered, Lost::None];
 
 impl Lost {
@@ -40,23 +40,24 @@ impl Lost {
     }
 }
 
-/// A power loss: when, and what of a recording is lost. The same again for the same numbers.
+/// A power loss: when, and what of a recording is lost. The same numbers give the same loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Among the states of a recording.
+    /// The number among the states of a recording.
     pub number: u64,
-    /// It happens after so many entries of the recording.
+    /// The number of entries of the recording before the power loss.
     pub moment: usize,
     /// The fate of unflushed writes.
     pub lost: Lost,
-    /// The drive has ignored all flushes since so many entries: the control.
+    /// The number of entries after which the drive ignored all flushes, for the control; null: it
+    /// ignored none.
     pub ignores_flushes_since: Option<usize>,
-    /// Of the draw which writes or sectors are lost.
+    /// The seed of the draw that decides which writes or sectors are lost.
     pub seed: u64,
 }
 
 impl State {
-    /// State `number` at some moment of `window`.
+    /// Draws state `number`, at some moment of `window`.
     pub fn draw(seed: u64, number: u64, window: &Range<usize>) -> Self {
         let mut draw = Draw::new(&[seed, number]);
         Self {
@@ -68,7 +69,8 @@ impl State {
         }
     }
 
-    /// The same on a drive that says that it has flushed, and has not since a moment before.
+    /// Returns the same state of a drive that says that it has flushed, and has not since a moment
+    /// before.
     #[must_use]
     pub fn ignoring_flushes(self, window: &Range<usize>) -> Self {
         let since = Draw::new(&[self.seed]).below(self.moment.saturating_sub(window.start));
@@ -76,7 +78,8 @@ impl State {
     }
 }
 
-/// What has reached the medium of writes that were not flushed, given their lengths.
+/// Returns the pieces of each unflushed write that have reached the medium, given the writes'
+/// lengths.
 pub(crate) fn surviving_pieces(
     state: &State,
     drive: usize,
@@ -164,7 +167,7 @@ mod tests {
                 .insert(reached_of(Lost::Reordered, seed).iter().map(Vec::len).collect::<Vec<_>>());
         }
         assert!(some > 50 && torn > 50, "{some} {torn}");
-        // Each subset of four may be what comes first in some order.
+        // Each subset of the four writes may come first in some order.
         assert!(reordered.len() > 10, "{}", reordered.len());
     }
 }

@@ -1,34 +1,34 @@
 //! The losses of a pledge, and whether they break a durability promise.
 //!
-//! A writer has at most one write in flight: of its first `n + 1` writes, `n` of which were
-//! acknowledged, all others must be there and the last may be.
+//! A writer has at most one write in flight: if `n` of its writes were acknowledged, these must be
+//! there, and the next one may be.
 
 use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::pledge::{Reading, Recovered, Units};
 use kvdyno_record::torture::{Tally, Trial, TrialKind};
 use std::ops::Range;
 
-/// The promise at that moment: the acknowledged writes of each writer.
+/// The promise at a moment: the acknowledged writes of each writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promised {
-    /// What they consist of.
+    /// The units that the writes consist of.
     pub units: Units,
-    /// By writer.
+    /// The number of acknowledged writes, by writer.
     pub acknowledged: Vec<u64>,
-    /// Batches are all or nothing.
+    /// Whether batches are all or nothing.
     pub atomic: bool,
 }
 
 /// The damage of one database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// It was not opened, or read to its end: why.
+    /// Why it was not opened, or not read to its end; `None`: it was.
     pub unopened: Option<String>,
     /// Records without their acknowledged version, or that the engine cannot read.
     pub lost: u64,
-    /// Writers of whose writes an earlier one is missing and a later one is there.
+    /// Writers with an earlier write that is missing and a later one that is there.
     pub holes: u64,
-    /// Batches of which a part is there.
+    /// Batches that are there only in part.
     pub partial_batches: u64,
     /// Values that were never written, shown as if they were sound.
     pub torn: u64,
@@ -55,17 +55,17 @@ impl Promised {
         Self { units, acknowledged: counts, atomic }
     }
 
-    /// Nothing was, yet.
+    /// Returns whether nothing was acknowledged yet.
     pub fn is_nothing(&self) -> bool {
         self.acknowledged.iter().all(|&count| count == 0)
     }
 
-    /// All writes that were acknowledged.
+    /// Returns the number of all acknowledged writes.
     pub fn writes(&self) -> u64 {
         self.acknowledged.iter().sum()
     }
 
-    /// Compares a recovered database with it.
+    /// Compares a recovered database with the promise.
     pub fn damage(&self, recovered: &Recovered) -> Damage {
         let mut damage = Damage {
             unopened: recovered.unopened.clone(),
@@ -94,7 +94,7 @@ impl Promised {
         damage: &mut Damage,
     ) {
         let units = self.units;
-        // By unit the versions that are there, the least and the most; none: they cannot be known.
+        // The lowest and the highest version that is there, by unit; `None`: they cannot be known.
         let mut ranges: Vec<Option<Range<u32>>> = Vec::new();
         for unit in 0..units.units_each() {
             let records = units.unit_records(writer, unit);
@@ -121,7 +121,7 @@ impl Promised {
             let version = range.as_ref()?.end;
             (version > 0).then(|| units.number(unit, version))
         });
-        // Of the last itself a part may be missing: that is a partial batch, and no hole.
+        // A part of the last write itself may be missing: that is a partial batch, and no hole.
         let Some(last) = last.max() else { return };
         let is_missing = |(unit, range): (u64, &Option<Range<u32>>)| {
             range.as_ref().is_some_and(|range| range.start < versions(units, unit, last))
@@ -130,18 +130,18 @@ impl Promised {
     }
 }
 
-/// The version of a unit after so many writes of its writer; 0: none.
+/// Returns the version of a unit after this many writes of its writer; 0: none.
 fn versions(units: Units, unit: u64, writes: u64) -> u32 {
     writes.checked_sub(unit + 1).map_or(0, |after| (after / units.units_each()) as u32 + 1)
 }
 
 impl Damage {
-    /// Nothing at all.
+    /// Returns whether there is no damage at all.
     pub fn is_none(&self) -> bool {
         *self == Self { error: self.error.clone(), ..Self::default() }
     }
 
-    /// Takes it into a tally of states. `promised`: anything had been acknowledged.
+    /// Adds the damage to a tally of states. `promised`: anything had been acknowledged.
     pub fn count(&self, promised: bool, tally: &mut Tally) {
         if self.unopened.is_some() && !promised {
             tally.before_first_ack += 1;
@@ -159,7 +159,7 @@ impl Damage {
         tally.phantoms += u64::from(self.phantoms > 0);
     }
 
-    /// In words, the worst first.
+    /// Returns the damage in words, the worst first.
     pub fn description(&self) -> String {
         let counted = |count: u64, what: &str| (count > 0).then(|| format!("{what}: {count}"));
         let parts = [
@@ -175,8 +175,8 @@ impl Damage {
     }
 }
 
-/// Where more of the states than one in so many have a filesystem that does not mount, nothing is
-/// known of the engine. A few have: ext4 refuses a superblock of two sectors of which one is old.
+/// If more than one in this many states has a filesystem that does not mount, nothing is known of
+/// the engine. A few have: ext4 refuses a superblock of two sectors of which one is old.
 const UNMOUNTED_SHARE: u64 = 10;
 
 /// The verdict on a class.
@@ -184,13 +184,13 @@ const UNMOUNTED_SHARE: u64 = 10;
 pub enum Verdict {
     /// No promise was broken.
     Held,
-    /// One was: which, in words.
+    /// Promises were broken: which, in words.
     Broken(Vec<String>),
     /// Unknown, with the reason.
     Inconclusive(String),
 }
 
-/// Judges the trials of a class. What breaks which promise:
+/// Judges the trials of a class. The damage that breaks each promise:
 ///
 /// | | power loss, faults | kill -9 | power loss after sync |
 /// |---|---|---|---|
@@ -245,7 +245,7 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         }
     }
     if class == Durability::Commit
-        && trial_of(TrialKind::Control).is_none_or(|it| it.tally.is_sound())
+        && trial_of(TrialKind::Control).is_none_or(|control| control.tally.is_sound())
     {
         let why = "the control (a drive that ignores flushes) lost nothing: the explorer detects \
             no loss";

@@ -1,18 +1,18 @@
-//! A block of requests as bytes: column after column, because what is alike packs well together.
+//! A block of requests as bytes, column after column: similar values compress well together.
 
 use super::request::{Op, Request};
 use super::varint;
 
-/// Requests of one block.
+/// The largest number of requests in a block.
 pub(crate) const REQUESTS_MAX: usize = 1 << 16;
 
-/// Bytes that a block may have: more than any of [`REQUESTS_MAX`] requests takes.
+/// A bound on the bytes of a block: [`REQUESTS_MAX`] requests never take as many.
 pub(crate) const BYTES_MAX: usize = REQUESTS_MAX * 62 + 64;
 
 const JOINED: u8 = 0x80;
 
-/// Writes a block behind what is in `out`. Times and keys are written as the difference to the one
-/// before; `before_ns` is the time of the request before the first.
+/// Appends a block to `out`. Each time and key is written as its difference to the previous
+/// request's; `before_ns` is the time of the request before the first.
 pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
     let mut last_ns = before_ns;
     for request in requests {
@@ -39,8 +39,8 @@ pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a block of `count` requests into `requests`, in place of what was there. `None`: these
-/// are not the bytes of one.
+/// Reads a block of `count` requests and replaces the contents of `requests` with them. `None`:
+/// the bytes are not a valid block.
 pub(crate) fn decode(
     mut bytes: &[u8],
     count: usize,

@@ -4,14 +4,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Where in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// A line, from 1.
     Line(u64),
-    /// Bytes from the beginning; of a file that was unpacked, of what was in it.
+    /// An offset in bytes; in a packed file, an offset in its unpacked contents.
     Byte(u64),
-    /// All of it.
+    /// The whole file.
     Whole,
 }
 
@@ -25,13 +25,13 @@ impl fmt::Display for At {
     }
 }
 
-/// Why a trace was not read or written.
+/// An error of reading or writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The system refused.
+    /// A failed system call.
     #[error("cannot {doing} `{file}`: {source}")]
     Io {
-        /// "read", "write".
+        /// The operation: "read" or "write".
         doing: &'static str,
         /// The file.
         file: String,
@@ -43,7 +43,7 @@ pub enum TraceError {
     Malformed {
         /// The file.
         file: String,
-        /// Where in it.
+        /// The position in the file.
         at: At,
         /// The text found.
         found: String,
@@ -65,21 +65,21 @@ impl TraceError {
         file: &str,
         at: At,
         content: impl Into<String>,
-        wanted: impl Into<String>,
+        expected: impl Into<String>,
     ) -> Self {
-        let (content, wanted) = (content.into(), wanted.into());
-        Self::Malformed { file: file.to_owned(), at, found: content, wanted }
+        let (content, expected) = (content.into(), expected.into());
+        Self::Malformed { file: file.to_owned(), at, found: content, wanted: expected }
     }
 }
 
-/// Bytes of a file as a message shows them: no more than fit on a line.
+/// Formats bytes of a file for a message, shortened to fit on a line.
 pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;
     let text = String::from_utf8_lossy(bytes);
     if text.is_empty() {
         return "nothing".to_owned();
     }
-    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_default).collect();
+    let excerpt: String = text.chars().take(SHOWN).flat_map(char::escape_default).collect();
     let more = if text.chars().count() > SHOWN { "..." } else { "" };
-    format!("`{shown}{more}`")
+    format!("`{excerpt}{more}`")
 }

@@ -6,18 +6,18 @@ use super::request::Request;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Keys of one page: a bit each.
+/// Keys of a page, which has one bit for each.
 const PAGE: u64 = 1 << 16;
 
-/// Tells, request by request in their order, what reads a key that nobody had asked for before. It
-/// takes a bit for each key, of pages with keys that were asked for.
+/// Finds the requests that read a key without an earlier request, given all requests in order. It
+/// stores one bit for each key, in pages that exist only for requested keys.
 #[derive(Debug, Default)]
 pub struct FirstReads {
     pages: HashMap<u64, Box<[u64]>>,
 }
 
 impl FirstReads {
-    /// Whether this reads a key, and is the first request of it.
+    /// Returns whether this request reads a key and is the first request of that key.
     pub fn is_one(&mut self, request: &Request) -> bool {
         let page = match self.pages.entry(request.key / PAGE) {
             Entry::Occupied(page) => page.into_mut(),
@@ -30,7 +30,7 @@ impl FirstReads {
         first && request.op.reads()
     }
 
-    /// How many there are in a trace.
+    /// Counts the first reads of a trace.
     pub fn count(mut reader: TraceReader) -> Result<u64, TraceError> {
         let (mut first_reads, mut count) = (Self::default(), 0);
         let mut requests = Vec::new();

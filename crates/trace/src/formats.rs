@@ -1,4 +1,4 @@
-//! The formats that are read: each a reader of records, one after the other.
+//! The formats that can be imported. Each has a reader that returns one record after the other.
 
 mod blockio;
 mod cachelib;
@@ -33,14 +33,14 @@ pub enum Format {
     OracleGeneral,
     /// The block traces of Microsoft Research in Cambridge.
     Msr,
-    /// What fio writes with `write_iolog`, of version 2 or 3.
+    /// The log that fio writes with `write_iolog`, version 2 or 3.
     FioIolog,
     /// `blockio.csv`, as `kvdyno run --io-log` writes it.
     Kvdyno,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 7] = [
         Self::Rocksdb,
         Self::Twitter,
@@ -51,7 +51,7 @@ impl Format {
         Self::Kvdyno,
     ];
 
-    /// Its name on the command line and in files.
+    /// Returns the format's name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rocksdb => "rocksdb",
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// What a record of it has, as far as times and requests go.
+    /// Describes the fields of a record, for error messages.
     pub(crate) fn record(self) -> &'static str {
         match self {
             Self::Rocksdb => "records of RocksDB's tracer, with a time in microseconds",
@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    /// What its requests are made to.
+    /// Returns the target of the format's requests.
     pub fn kind(self) -> Kind {
         match self {
             Self::Msr | Self::FioIolog | Self::Kvdyno => Kind::Blocks,
@@ -87,7 +87,7 @@ impl Format {
         }
     }
 
-    /// Reads the front of a file.
+    /// Returns the format's reader, which has read the file's front where there is one.
     pub(crate) fn open(self, input: Input) -> Result<Box<dyn Importer>, TraceError> {
         Ok(match self {
             Self::Rocksdb => Box::new(rocksdb::Rocksdb::open(input)?),
@@ -106,27 +106,27 @@ impl Format {
     }
 }
 
-/// Characters of the name of an operation that is left out, and such names.
+/// Limits of the names of unknown operations: characters of each, and how many are listed.
 const NAME_MAX: usize = 20;
 const NAMES_MAX: usize = 16;
 
-/// One request as it was found. Room is kept from one to the next.
+/// One request as the source has it. Readers reuse one value, so that its key keeps its memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawRequest {
-    /// By whatever clock.
+    /// The time by the source's clock.
     pub(crate) at_ns: u64,
     pub(crate) op: Op,
     pub(crate) joined: bool,
-    /// What tells keys apart, and puts them into their order.
+    /// The bytes by which keys are distinguished and sorted.
     pub(crate) key: Vec<u8>,
     pub(crate) key_bytes: u32,
-    /// Of a drive: the first byte.
+    /// The offset of the first byte, of a request to a drive.
     pub(crate) offset: u64,
     pub(crate) value_bytes: u64,
     pub(crate) client: u32,
-    /// Of a write: how long its record lives; 0: until it is removed.
+    /// The time to live of the record that a write stores; 0: until it is removed.
     pub(crate) ttl_ns: u64,
-    /// How many times, one after the other.
+    /// The number of times that the request was made in succession.
     pub(crate) times: u64,
 }
 
@@ -148,7 +148,8 @@ impl Default for RawRequest {
 }
 
 impl RawRequest {
-    /// Of a drive: its bytes are on one. The kernel's offsets have 63 bits.
+    /// Checks that the range of a drive's request can be on a drive: the kernel's offsets have 63
+    /// bits.
     fn check_range(&self) -> Result<(), Wrong> {
         let of_drive = matches!(self.op, Op::Read | Op::Write | Op::Discard);
         let end = self.offset.checked_add(self.value_bytes);
@@ -161,7 +162,8 @@ impl RawRequest {
     }
 }
 
-/// The time to live that a request writes, in nanoseconds; reads have none, whatever is there.
+/// Returns the time to live that a request writes, in nanoseconds; 0 for a read, whatever its field
+/// says.
 fn parse_ttl(op: Op, parse: impl FnOnce(&'static str) -> Result<u64, Wrong>) -> Result<u64, Wrong> {
     if !op.writes() {
         return Ok(0);
@@ -178,12 +180,12 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Notes one more; what is noted is one of a few words.
+    /// Counts a record that is left out, under one of a few fixed names.
     pub(crate) fn count_left_out(&mut self, what: &str) {
         add(&mut self.left_out, what, 1);
     }
 
-    /// Notes an operation that has no counterpart by its name, as far as there are few names.
+    /// Counts an operation without a counterpart under its name, as long as there are few names.
     pub(crate) fn count_unknown(&mut self, operation: &[u8]) {
         let text = String::from_utf8_lossy(operation);
         let name: String = text.chars().take(NAME_MAX).flat_map(char::escape_default).collect();
@@ -209,7 +211,7 @@ fn add(counts: &mut BTreeMap<String, u64>, what: &str, more: u64) {
 
 /// Reads requests.
 pub(crate) trait Importer {
-    /// The next, into `request`. False: there are none left.
+    /// Reads the next request into `request`. False: there is none left.
     fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError>;
 
     /// The kind of times.
@@ -223,13 +225,13 @@ pub(crate) enum Line {
     Request,
     /// Not a request: column names, a file that is opened.
     Aside,
-    /// Something that has no counterpart here.
+    /// A record without a counterpart here, and the name that it is counted under.
     LeftOut(&'static str),
 }
 
-/// Reads a format of a line a request.
+/// Reads a format that has one request on each line.
 pub(crate) trait LineFormat {
-    /// One line; its number is told, as the first may be special.
+    /// Reads one line into `request`.
     fn read(
         &mut self,
         line: &[u8],
@@ -282,7 +284,7 @@ impl<R: LineFormat> Importer for LineImporter<R> {
     }
 }
 
-/// The fields of a line with commas.
+/// Splits a line at its commas into `N` fields.
 fn fields<'l, const N: usize>(line: &'l [u8], names: &str) -> Result<[&'l [u8]; N], Wrong> {
     let (fields, count) = Lines::split_fields::<N>(line, b',');
     if count < N {
@@ -291,12 +293,12 @@ fn fields<'l, const N: usize>(line: &'l [u8], names: &str) -> Result<[&'l [u8]; 
     Ok(fields)
 }
 
-/// Numbers of things that have names: disks, files.
+/// Assigns numbers to the names of disks or files.
 #[derive(Debug, Default)]
 struct Names(Vec<Vec<u8>>);
 
 impl Names {
-    /// More than any machine has.
+    /// The most names of one trace: more disks or files than any machine has.
     const MAX: usize = 65_536;
 
     fn number(&mut self, name: &[u8]) -> Result<u32, Wrong> {

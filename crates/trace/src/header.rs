@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of the format that is written, and the one that is read.
+/// The version of the format: the one that is written, and the only one that is read.
 pub(crate) const VERSION: u32 = 1;
 
 /// The target of requests.
@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 1;
 pub enum Kind {
     /// A store of keys and values.
     Keys,
-    /// A drive: a key is the first byte, a value the bytes.
+    /// A drive: a key is the offset of the first byte, a value's length is the number of bytes.
     Blocks,
 }
 
@@ -23,11 +23,11 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Times {
-    /// Each has its own.
+    /// Each request has its own time.
     Exact,
-    /// The source knows the second; those of one second were spread evenly over it.
+    /// The source has whole seconds; requests of one second were spread evenly over it.
     SpreadOverSeconds,
-    /// The source has none: only the order is known.
+    /// The source has no times: only the order is known.
     None,
 }
 
@@ -35,14 +35,14 @@ pub enum Times {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Source {
-    /// An imported file, in this format.
+    /// An imported file of this format.
     Imported(Format),
     /// A phase of a case, while kvdyno performed it.
     Recorded(Recorded),
 }
 
 impl Source {
-    /// Its name in tables.
+    /// Returns the source's name in tables.
     pub fn name(&self) -> &str {
         match self {
             Self::Imported(format) => format.name(),
@@ -50,7 +50,7 @@ impl Source {
         }
     }
 
-    /// Where it was recorded.
+    /// Returns where it was recorded; `None`: it was imported.
     pub fn as_recorded(&self) -> Option<&Recorded> {
         match self {
             Self::Imported(_) => None,
@@ -78,15 +78,15 @@ pub struct Recorded {
     pub phase: String,
     /// The engine's name in the suite.
     pub engine: String,
-    /// Records that were loaded: key number N is record N, and those from this on were written by
-    /// the phases.
+    /// The number of loaded records. Key number N is record N; the phases wrote the records from
+    /// this number on.
     pub records: u64,
 }
 
 /// Times to live of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TtlRange {
-    /// How many requests write a record with one.
+    /// The number of requests that write a record with a time to live.
     pub requests: u64,
     /// The shortest.
     pub shortest_ns: u64,
@@ -95,7 +95,7 @@ pub struct TtlRange {
 }
 
 impl TtlRange {
-    /// With one more.
+    /// Returns the range extended by one more time to live.
     pub(crate) fn with(range: Option<Self>, ttl_ns: u64) -> Self {
         let Self { requests, shortest_ns, longest_ns } =
             range.unwrap_or(Self { requests: 0, shortest_ns: ttl_ns, longest_ns: ttl_ns });
@@ -116,17 +116,17 @@ pub struct Header {
     pub kind: Kind,
     /// The format that it was imported from, or where it was recorded.
     pub source: Source,
-    /// The file that it was imported from, without its directory; the suite that it was recorded
-    /// of.
+    /// The name of the imported file, without its directory; of a recorded trace, the suite's
+    /// name.
     pub file: String,
     /// The precision of the times.
     pub times: Times,
-    /// How many requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Numbers are below this: of what was imported the distinct keys; of what was recorded there
-    /// are gaps. Of a drive, the end of the last request.
+    /// All key numbers are below this: in an imported trace it is the number of distinct keys; a
+    /// recorded trace has gaps. Of a drive, the end of its highest request.
     pub keys: u64,
-    /// From the first request to the last.
+    /// The time from the first request to the last.
     pub span_ns: u64,
     /// Requests by operation.
     pub ops: BTreeMap<Op, u64>,
@@ -139,25 +139,26 @@ pub struct Header {
     /// The times to live of the records that it writes; null: none has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<TtlRange>,
-    /// Of a drive: offsets and lengths are multiples of this; 0: it has keys.
+    /// The unit of offsets and lengths on a drive: all are multiples of it; 0: the trace has keys.
     #[serde(default)]
     pub multiple_of: u64,
-    /// Of the source, how many records were left out, by what they were.
+    /// The number of the source's records that were left out, by their kind.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
-    /// How many requests replace another operation of the source: `incr as rmw`.
+    /// The number of requests that replace another operation of the source: `incr as rmw`.
     #[serde(default)]
     pub mapped: BTreeMap<String, u64>,
-    /// How many had an earlier time than the one before, and were given that one's.
+    /// The number of requests whose time was before the previous request's; they have that
+    /// request's time.
     #[serde(default)]
     pub out_of_order: u64,
-    /// The source ends in the middle of a record: where, and with what.
+    /// Where and how the source ends in the middle of a record; null: it ends with a whole one.
     #[serde(default)]
     pub cut_short: Option<String>,
 }
 
 impl Header {
-    /// Of a trace in which there is nothing yet.
+    /// Returns the header of an empty trace.
     pub fn new(kind: Kind, source: impl Into<Source>, file: &str, times: Times) -> Self {
         let source = source.into();
         Self {

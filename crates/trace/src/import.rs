@@ -1,5 +1,5 @@
-//! From a file in any format to a trace, in constant memory: requests go to a file without a name,
-//! their keys are sorted (`sorting`), and the requests are read again with their keys' numbers.
+//! Imports a file of any format as a trace, in constant memory. Requests go to a temporary file
+//! without a name, their keys are sorted (`sorting`), and a second pass adds the keys' numbers.
 
 use super::error::{At, TraceError};
 use super::formats::{Format, Importer, Notes, RawRequest};
@@ -14,23 +14,23 @@ use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What is imported.
+/// The files and limits of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The format of the file.
     pub format: Format,
     /// The file; `-`: standard input.
     pub from: PathBuf,
-    /// Where the trace is written.
+    /// The trace to write.
     pub to: PathBuf,
-    /// At most so many requests, from the first on.
+    /// The most requests that are imported, from the first on; none: all.
     pub limit: Option<u64>,
-    /// The directory for files that are needed in between; none: that of `to`.
+    /// The directory for temporary files; none: that of `to`.
     pub scratch: Option<PathBuf>,
 }
 
-/// Reads a file in any format and writes it as a trace. `tell` is told now and then how many
-/// requests were read.
+/// Reads a file in any format and writes it as a trace. It calls `tell` now and then with the
+/// number of requests read.
 pub fn import(task: &Import, tell: impl FnMut(u64)) -> Result<Header, TraceError> {
     let input = Input::open(&task.from)?;
     from_input(task, input, Limits::default(), tell)
@@ -69,7 +69,7 @@ pub(crate) fn from_input(
     writer.finish()
 }
 
-/// A file of another format may be read as one of this: no time in it means anything then.
+/// Refuses requests whose times make no sense: the file is probably of another format.
 fn check(
     task: &Import,
     times: Times,
@@ -99,28 +99,28 @@ fn unix_ns() -> u64 {
     since.map_or(u64::MAX, |since| since.as_nanos() as u64)
 }
 
-/// Requests on their way.
+/// The requests after the first pass, in temporary files.
 struct Collected {
     requests: BufWriter<File>,
     count: u64,
-    /// How many requests have each time, one after the other.
+    /// The number of requests at each time, in the order of the times.
     same_time_counts: BufWriter<File>,
     of_this: u64,
     keys: Option<Keys>,
     first_ns: Option<u64>,
     last_ns: u64,
     out_of_order: u64,
-    /// As the source has them.
+    /// The extremes of the times, as the source has them.
     earliest_ns: u64,
     latest_ns: u64,
 }
 
-/// Between two calls of `tell`.
+/// Requests between two calls of `tell`.
 const TOLD_EVERY: u64 = 1 << 18;
 
 const JOINED: u8 = 0x80;
 
-/// Of fewer requests nothing is said by their order.
+/// The fewest requests whose times are checked: the order of fewer says nothing.
 const FEW: u64 = 10;
 const YEAR_NS: u64 = 31_557_600 * 1_000_000_000;
 const UNIX_1990_NS: u64 = 631_152_000 * 1_000_000_000;
@@ -202,19 +202,19 @@ impl Collected {
     }
 }
 
-/// The requests once more, with their keys' numbers.
+/// The requests of the second pass, with their keys' numbers.
 struct SecondPass {
     requests: BufReader<File>,
     same_time_counts: BufReader<File>,
     requests_left: u64,
     numbers: Option<Numbers>,
     spread: bool,
-    /// The time at hand, as the source has it.
+    /// The current time since the first request, as precise as the source has it.
     second_ns: u64,
     in_second: Position,
 }
 
-/// A place among requests of one time.
+/// A position among the requests of one time: the index and their number.
 #[derive(Default)]
 struct Position {
     at: u64,

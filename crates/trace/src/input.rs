@@ -1,4 +1,4 @@
-//! A file to import from, packed or not, as lines or as bytes with their places.
+//! A file to import from, packed or not, as lines or as bytes, with positions for messages.
 
 use super::error::{At, TraceError, quote_bytes};
 use super::reader::read_up_to;
@@ -12,14 +12,14 @@ use std::path::Path;
 /// Bytes of the longest line: a key, and numbers.
 const LINE_MAX: u64 = 1 << 20;
 
-/// What is read, and its name in messages.
+/// An input, and its name in messages.
 pub(crate) struct Input {
     pub(crate) name: String,
     from: Box<dyn BufRead>,
 }
 
 impl Input {
-    /// A file; `-`: what comes on standard input. Packed by gzip or zstd, it is unpacked.
+    /// Opens a file; `-`: standard input. Unpacks gzip and zstd.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         if path == Path::new("-") {
             let from = BufReader::with_capacity(1 << 16, io::stdin());
@@ -52,7 +52,7 @@ impl Input {
     }
 }
 
-/// Any number of zstd frames, one behind the other.
+/// A reader of any number of consecutive zstd frames.
 struct Frames<R> {
     from: R,
     decoder: FrameDecoder,
@@ -60,7 +60,7 @@ struct Frames<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    /// False: no more.
+    /// Begins the next frame. False: there is none left.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if self.from.fill_buf()?.is_empty() {
@@ -95,7 +95,7 @@ impl<R: BufRead> Read for Frames<R> {
                 return Ok(0);
             }
             self.begun = true;
-            // A decoder that has begun is not asked to begin again.
+            // A frame that has begun is not begun again.
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let some = BlockDecodingStrategy::UptoBytes(room.len());
                 let decoded = self.decoder.decode_blocks(&mut self.from, some);
@@ -111,7 +111,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// Line after line.
+/// A reader of lines.
 pub(crate) struct Lines {
     pub(crate) name: String,
     from: Box<dyn BufRead>,
@@ -121,7 +121,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The next line that is not empty, without its end.
+    /// Returns the next line that is not empty, without its line end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         loop {
             self.line.clear();
@@ -147,7 +147,7 @@ impl Lines {
         }
     }
 
-    /// Its fields, apart at `between`; as many as there are, `N` at most. The last has the rest.
+    /// Splits a line at `between` into at most `N` fields, and counts them. The last has the rest.
     pub(crate) fn split_fields<const N: usize>(line: &[u8], between: u8) -> ([&[u8]; N], usize) {
         let mut fields = [&[][..]; N];
         let mut count = 0;
@@ -162,13 +162,13 @@ impl Lines {
         At::Line(self.number)
     }
 
-    /// The line just read is the file's last, and has no end: a writer was stopped, or a copy.
+    /// Returns whether the last line read has no line end: its writer or a copy was stopped.
     pub(crate) fn is_cut_short(&self) -> bool {
         !self.ended
     }
 
-    pub(crate) fn malformed_error(&self, content: impl Into<String>, wanted: &str) -> TraceError {
-        TraceError::malformed(&self.name, self.position(), content, wanted)
+    pub(crate) fn malformed_error(&self, content: impl Into<String>, expected: &str) -> TraceError {
+        TraceError::malformed(&self.name, self.position(), content, expected)
     }
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// `number`, or what was found in its place and what it is.
+/// Parses a field by [`number`]. The error has the field's text, and `what` was expected.
 pub(crate) fn parse_field(field: &[u8], what: &str) -> Result<u64, Wrong> {
     number(field).ok_or_else(|| Wrong { found: quote_bytes(field), wanted: what.to_owned() })
 }
@@ -193,12 +193,12 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    pub(crate) fn new(content: impl Into<String>, wanted: impl Into<String>) -> Self {
-        Self { found: content.into(), wanted: wanted.into() }
+    pub(crate) fn new(content: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { found: content.into(), wanted: expected.into() }
     }
 }
 
-/// Records of bytes.
+/// A reader of binary records.
 pub(crate) struct Bytes {
     pub(crate) name: String,
     from: Box<dyn BufRead>,
@@ -209,9 +209,9 @@ pub(crate) struct Bytes {
 #[derive(Debug, PartialEq)]
 pub(crate) enum ReadOutcome {
     Whole,
-    /// The end, in front of it.
+    /// The input ended before the first byte.
     End,
-    /// The end, inside of it: so many bytes are there.
+    /// The input ended after this many of the bytes.
     Part(usize),
 }
 
@@ -226,8 +226,8 @@ impl Bytes {
         })
     }
 
-    /// The next `length` bytes in place of those in `room`, which grows as they come: a length may
-    /// be nonsense.
+    /// Replaces the contents of `room` with the next `length` bytes. It grows only as they arrive,
+    /// because a length may be nonsense.
     pub(crate) fn fill_vec(
         &mut self,
         room: &mut Vec<u8>,

@@ -1,11 +1,11 @@
 //! Recorded requests to a store or a drive, in order, with their times.
 //!
-//! Traces come in many formats. [`import`] reads them and writes one: a file of zstd frames of
-//! (time, operation, key number, lengths, client), read and written in constant memory. What is
-//! known of such a file is found by [`Statistics`]. What a worker is asked for while it is measured
-//! goes into a [`Spool`] a thread; [`merge`] makes one trace of them.
+//! Traces come in many formats. [`import`] reads them all and writes one: a file of zstd frames of
+//! (time, operation, key number, lengths, client), read and written in constant memory.
+//! [`Statistics`] describe such a file. While a worker is measured, each of its threads can record
+//! its requests in a [`Spool`]; [`merge`] makes one trace of them.
 //!
-//! It is not what replays them: the worker reads requests from here and performs them.
+//! This crate does not replay traces: the worker reads requests with it and performs them.
 
 mod block;
 mod error;

@@ -19,7 +19,7 @@ struct Preface {
     sum: u64,
 }
 
-/// A trace that is being read.
+/// A reader of a trace.
 pub struct TraceReader {
     name: String,
     file: BufReader<File>,
@@ -29,7 +29,7 @@ pub struct TraceReader {
     decoder: FrameDecoder,
     packed: Vec<u8>,
     bytes: Vec<u8>,
-    /// Requests given out.
+    /// The number of requests returned so far.
     count: u64,
     before_ns: u64,
     ended: bool,
@@ -58,12 +58,12 @@ impl TraceReader {
         })
     }
 
-    /// What stands at its front.
+    /// Returns the trace's header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The next requests, in place of those in `requests`. False: there are none left.
+    /// Replaces the contents of `requests` with the next block. False: there are none left.
     pub fn next_block(&mut self, requests: &mut Vec<Request>) -> Result<bool, TraceError> {
         requests.clear();
         if self.ended {
@@ -102,8 +102,8 @@ impl TraceReader {
         Ok(true)
     }
 
-    /// A checksum of all requests, made of the blocks' own: equal ones, equal requests. It leaves
-    /// nothing to be read.
+    /// Returns a checksum of all requests, computed from the blocks' checksums: equal digests mean
+    /// equal requests. It consumes the reader.
     pub fn digest(mut self) -> Result<String, TraceError> {
         let mut sums = Vec::new();
         loop {
@@ -150,18 +150,18 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Keys are numbers below the header's; who counts them takes memory for as many.
+    /// Checks that all keys are below the header's bound: readers allocate memory for so many.
     fn has_keys(&self, requests: &[Request]) -> bool {
         let keys = self.header.keys;
         self.header.multiple_of > 0 || requests.iter().all(|request| request.key < keys)
     }
 
-    fn damage_error(&self, offset: u64, wanted: &str) -> TraceError {
-        TraceError::malformed(&self.name, At::Byte(offset), "other bytes", wanted)
+    fn damage_error(&self, offset: u64, expected: &str) -> TraceError {
+        TraceError::malformed(&self.name, At::Byte(offset), "other bytes", expected)
     }
 }
 
-/// As many bytes as there are.
+/// Fills `room` from `from` and returns the number of bytes read: fewer only at the end.
 pub(crate) fn read_up_to(from: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while read < room.len() {

@@ -1,5 +1,5 @@
-//! Requests as they are made: each thread puts its own into a file without a name, in the order in
-//! which it makes them; afterwards they become one trace by when they began, in constant memory.
+//! Records requests as they are made. Each thread writes its own to a temporary file without a
+//! name; afterwards the files are merged into one trace by start times, in constant memory.
 
 use super::error::TraceError;
 use super::header::Header;
@@ -16,27 +16,27 @@ use std::path::Path;
 
 const JOINED: u8 = 0x80;
 
-/// The requests of one thread. What has no counterpart is counted.
+/// The recorded requests of one thread. Walks have no counterpart in a trace and are only counted.
 #[derive(Debug)]
 pub struct Spool {
     file: BufWriter<File>,
-    /// Of the last request.
+    /// The time of the last request.
     last_ns: u64,
     client: u32,
     walks: u64,
-    /// Of the request at hand: room that is kept.
+    /// The current request as bytes; the buffer is reused.
     bytes: Vec<u8>,
 }
 
 impl Spool {
-    /// Of the thread `client`; the file is made in `dir`.
+    /// Creates the spool of the thread `client`, with its file in `dir`.
     pub fn create(dir: &Path, client: u32) -> io::Result<Self> {
         let (last_ns, walks, bytes) = (0, 0, Vec::with_capacity(64));
         Ok(Self { file: spool(dir)?, last_ns, client, walks, bytes })
     }
 
-    /// The next request. Its time is one of a clock that all threads have; it is not before that of
-    /// the one before. Its client is the thread.
+    /// Adds a request. Its time is by a clock that all threads share; a time before the previous
+    /// request's is replaced by that. The thread's number replaces its client.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
         let at_ns = request.at_ns.max(self.last_ns);
         let bytes = &mut self.bytes;
@@ -51,14 +51,14 @@ impl Spool {
         self.file.write_all(bytes)
     }
 
-    /// A walk: it goes on where the one before ended, from no key.
+    /// Counts a walk, which a trace cannot have: it begins where the last one ended, at no key.
     pub fn leave_out_walk(&mut self) {
         self.walks += 1;
     }
 }
 
-/// Makes one trace of what threads were asked for, by when each request began, from the first on.
-/// Those of one call stay together; of equal times, the lower thread's come first.
+/// Merges the requests of all threads into one trace, by their start times since the first one.
+/// Requests of one call stay together; at equal times, the lower thread's come first.
 pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, TraceError> {
     let writing = trace.failing();
     let walks: u64 = spools.iter().map(|spool| spool.walks).sum();
@@ -93,7 +93,7 @@ pub fn merge(spools: Vec<Spool>, mut trace: TraceWriter) -> Result<Header, Trace
     trace.finish()
 }
 
-/// A thread's requests once more.
+/// A thread's requests, read again.
 struct Thread {
     file: BufReader<File>,
     last_ns: u64,
@@ -158,7 +158,7 @@ mod tests {
     use crate::testing::all;
     use proptest::prelude::*;
 
-    /// Gaps, whether it begins a call, and the key, of each thread's requests.
+    /// Merges threads whose requests are given as (gap, whether joined, key).
     fn merged(threads: &[Vec<(u64, bool, u64)>]) -> (Header, Vec<Request>) {
         let dir = tempfile::tempdir().unwrap();
         let mut spools = Vec::new();

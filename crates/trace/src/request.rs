@@ -1,4 +1,4 @@
-//! One request, in the words that all traces have in common.
+//! A request, in the terms that all trace formats share.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,18 +21,18 @@ pub enum Op {
     ScanReverse,
     /// Read a key and write it anew: counters, appends, merges.
     Rmw,
-    /// Of a drive: read bytes.
+    /// Read bytes of a drive.
     Read,
-    /// Of a drive: write bytes.
+    /// Write bytes of a drive.
     Write,
-    /// Of a drive: make what was written durable.
+    /// Make a drive's completed writes durable.
     Flush,
-    /// Of a drive: bytes are no longer needed.
+    /// Declare bytes of a drive as no longer needed.
     Discard,
 }
 
 impl Op {
-    /// All of them, in the order of their codes.
+    /// All operations, in the order of their codes.
     pub const ALL: [Self; 10] = [
         Self::Get,
         Self::Put,
@@ -46,7 +46,7 @@ impl Op {
         Self::Discard,
     ];
 
-    /// Its name in tables and files.
+    /// Returns the operation's name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -62,12 +62,12 @@ impl Op {
         }
     }
 
-    /// It gives bytes to the store.
+    /// Returns whether the operation gives bytes to the store.
     pub fn writes(self) -> bool {
         matches!(self, Self::Put | Self::Rmw | Self::Write)
     }
 
-    /// It reads existing data.
+    /// Returns whether the operation reads existing data.
     pub(crate) fn reads(self) -> bool {
         !matches!(self, Self::Put | Self::Write | Self::Delete | Self::Discard)
     }
@@ -84,21 +84,21 @@ impl Op {
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When, since the first.
+    /// The time since the first request.
     pub at_ns: u64,
-    /// What.
+    /// The operation.
     pub op: Op,
-    /// It came in the same call as the one before: a batch, or a lookup of several keys.
+    /// True: it came in the same call as the request before: a batch, or a lookup of several keys.
     pub joined: bool,
-    /// The key's number in the order of the keys' bytes, from 0 and without a gap; where it was
-    /// recorded, the record's of `[data]`; of a drive the first byte.
+    /// The key's number in the order of the keys' bytes, from 0 and without a gap. In a recorded
+    /// trace, the record's number in `[data]`; on a drive, the offset of the first byte.
     pub key: u64,
     /// Bytes of the key; 0: unknown.
     pub key_bytes: u32,
-    /// Bytes of the value, or of the drive; 0: unknown or none.
+    /// Bytes of the value, or of the range on the drive; 0: unknown or none.
     pub value_bytes: u64,
     /// The client, where the trace has it.
     pub client: u32,
-    /// How long the record lives that is written; 0: until it is removed, or unknown.
+    /// The time to live of the record that is written; 0: until it is removed, or unknown.
     pub ttl_ns: u64,
 }

@@ -1,18 +1,18 @@
-//! How soon keys come again, of a sample of them, in constant memory.
+//! Measures how soon keys are accessed again, by a sample of them, in constant memory.
 //!
 //! A key is in the sample when its hash is below a threshold, which falls when there are too many
-//! (SHARDS, Waldspurger et al., FAST 2015); until then the sample is all of them, and what is found
-//! exact. The stack distance of an access is how many other keys were asked for since the key was
-//! asked for last: an LRU cache of more keys than that has it.
+//! keys (SHARDS, Waldspurger et al., FAST 2015). Until then the sample is all keys, and results are
+//! exact. The stack distance of an access is the number of other keys accessed since the last
+//! access of its key: it is a hit in an LRU cache of more keys than that.
 
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Keys in the sample.
+/// The most keys in the sample.
 const KEYS_MAX: usize = 1 << 20;
-/// Accesses with a slot in the order, before it is renumbered.
+/// Slots of the order of accesses; it is renumbered when they are used up.
 const SLOTS: usize = 4 << 20;
-/// Buckets of distances, to each power of two.
+/// Buckets of distances for each power of two.
 const BUCKETS: u64 = 64;
 
 /// A key in the sample.
@@ -23,7 +23,7 @@ struct SampledKey {
     count: u64,
 }
 
-/// Hashes are keys already.
+/// A hasher that returns its key, which is a hash already.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
@@ -43,15 +43,15 @@ impl Hasher for IdentityHasher {
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
-    /// How many accesses it stands for.
+    /// The number of accesses that it stands for.
     pub(crate) weight: f64,
-    /// The first access of the key.
+    /// Whether it is the first access of the key.
     pub(crate) first: bool,
-    /// Nor in this window.
+    /// Whether it is the first access of the key in this window.
     pub(crate) first_in_window: bool,
 }
 
-/// Keys and their order.
+/// The sampled keys, the order of their last accesses, and the distances of all accesses.
 pub(crate) struct Reuse {
     keys: HashMap<u64, SampledKey, BuildHasherDefault<IdentityHasher>>,
     hashes: BinaryHeap<u64>,
@@ -59,7 +59,7 @@ pub(crate) struct Reuse {
     threshold: u64,
     keys_max: usize,
     order: Order,
-    /// Accesses by the distance to the one before, from the shortest on.
+    /// Accesses in each bucket of stack distances, the shortest first.
     distances: Vec<f64>,
     accesses: u64,
 }
@@ -81,7 +81,7 @@ impl Reuse {
         }
     }
 
-    /// An access; `None`: its key is not in the sample.
+    /// Counts an access; `None`: its key is not in the sample.
     pub(crate) fn access(&mut self, key: u64, window: u32) -> Option<Access> {
         self.accesses += 1;
         let hash = mix(key);
@@ -105,7 +105,7 @@ impl Reuse {
         entry.count += 1;
         let first_in_window = std::mem::replace(&mut entry.window, window) != window;
         self.order.remove(before);
-        // This one is behind it as well.
+        // The current access is behind it as well.
         let distance = self.order.count_behind(before) - 1;
         let bucket = bucket((f64::from(distance) * weight) as u64);
         if self.distances.len() <= bucket {
@@ -115,12 +115,12 @@ impl Reuse {
         Some(Access { weight, first: false, first_in_window })
     }
 
-    /// The sample's part of all keys; 1: it is all of them.
+    /// Returns the sample's share of all keys; 1: all keys are in the sample.
     pub(crate) fn sampled_share(&self) -> f64 {
         (self.threshold as f64 + 1.0) / 2f64.powi(64)
     }
 
-    /// Distinct keys.
+    /// Estimates the number of distinct keys.
     pub(crate) fn distinct(&self) -> f64 {
         self.keys.len() as f64 / self.sampled_share()
     }
@@ -143,21 +143,21 @@ impl Reuse {
         }
     }
 
-    /// The accesses of each key of the sample, the most popular first.
+    /// Returns the number of accesses of each sampled key, the most popular first.
     pub(crate) fn counts(&self) -> Vec<u64> {
         let mut counts: Vec<u64> = self.keys.values().map(|entry| entry.count).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     }
 
-    /// The part of all accesses that an LRU cache of so many keys has.
+    /// Returns the hit ratio of an LRU cache of this many keys.
     pub(crate) fn hits(&self, keys: f64) -> f64 {
         if self.accesses == 0 {
             return 0.0;
         }
         let counted: f64 = self.distances.iter().sum::<f64>() + self.cold();
-        // What the sample has too many or too few of are mostly the most popular keys'
-        // (SHARDS-adj).
+        // Accesses that the sample has too many or too few of are mostly those of the most popular
+        // keys (SHARDS-adj).
         let missing = self.accesses as f64 - counted;
         let mut hits = 0.0;
         for (bucket, weight) in self.distances.iter().enumerate() {
@@ -167,13 +167,13 @@ impl Reuse {
         ((hits + missing) / self.accesses as f64).clamp(0.0, 1.0)
     }
 
-    /// First accesses.
+    /// Estimates the number of first accesses: one for each key.
     fn cold(&self) -> f64 {
         self.distinct()
     }
 }
 
-/// A distance's bucket: those up to [`BUCKETS`] have one each.
+/// Returns a distance's bucket: distances below [`BUCKETS`] have one each.
 fn bucket(distance: u64) -> usize {
     if distance < BUCKETS {
         return distance as usize;
@@ -182,7 +182,7 @@ fn bucket(distance: u64) -> usize {
     (u64::from(power) * BUCKETS + (distance >> power)) as usize
 }
 
-/// The first distance of a bucket.
+/// Returns the shortest distance of a bucket.
 fn start(bucket: usize) -> f64 {
     let bucket = bucket as u64;
     if bucket < BUCKETS {
@@ -200,7 +200,7 @@ fn mix(key: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Which slots have a key, and how many of them there are behind one: a Fenwick tree.
+/// A Fenwick tree of the slots that hold a key, which counts those behind a slot.
 struct Order {
     tree: Vec<u32>,
     next: u32,
@@ -221,7 +221,7 @@ impl Order {
         (self.next, self.live) = (0, 0);
     }
 
-    /// The next slot, with a key in it.
+    /// Puts a key into the next slot and returns the slot.
     fn push(&mut self) -> u32 {
         let slot = self.next;
         self.next += 1;
@@ -243,7 +243,7 @@ impl Order {
         }
     }
 
-    /// How many slots behind this one have keys.
+    /// Counts the slots behind this one that hold a key.
     fn count_behind(&self, slot: u32) -> u32 {
         let (mut index, mut up_to) = (slot as usize + 1, 0u32);
         while index > 0 {
@@ -258,7 +258,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Draws with a few popular keys.
+    /// Returns accesses of which a few keys have most.
     fn skewed(count: u64, keys: u64) -> Vec<u64> {
         let draw = |n: u64| {
             let u = (mix(n) >> 11) as f64 / (1u64 << 53) as f64;
@@ -267,7 +267,7 @@ mod tests {
         (0..count).map(draw).collect()
     }
 
-    /// An LRU list, searched from its front.
+    /// Returns the exact hit ratio, by an LRU list that is searched from its front.
     fn exact(accesses: &[u64], size: usize) -> f64 {
         let (mut list, mut hits) = (Vec::<u64>::new(), 0);
         for key in accesses {
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_sample_of_all_keys_is_exact() {
         let accesses = skewed(6_000, 400);
-        // Slots for a few keys only: the order is made anew many times.
+        // There are few slots, so the order is renumbered many times.
         let mut reuse = Reuse::with_capacity(1_000, 1_024);
         for key in &accesses {
             reuse.access(*key, 0);

@@ -1,9 +1,9 @@
-//! Keys as numbers without a gap, in the order of their bytes: an external sort, so that memory
+//! Numbers keys without a gap, in the order of their bytes. It sorts externally, so that memory
 //! does not grow with the trace.
 //!
-//! Keys are sorted in runs that fit into memory and written to files without a name; the runs are
-//! merged, which gives each distinct key its number; numbers are dealt to files by the place of
-//! their request, each of a stretch that fits into memory, and given out in the requests' order.
+//! Keys are sorted in runs that fit into memory and written to files without a name. Merging the
+//! runs gives each distinct key its number. Numbers are distributed to files by the index of their
+//! request: each file has a stretch that fits into memory and is read in the requests' order.
 
 use super::varint;
 use std::cmp::Reverse;
@@ -13,11 +13,11 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of keys, and of what is known of each, that are sorted at once.
+/// Bytes of the keys and their entries that are sorted at once.
 const RUN_BYTES: usize = 96 << 20;
 /// Runs that are merged at once.
 const MERGED_MAX: usize = 64;
-/// Requests whose numbers are held at once, and files that they are dealt to at most.
+/// Requests whose numbers are in memory at once, and the most files of such stretches.
 const STRETCH: u64 = 4 << 20;
 const STRETCHES_MAX: u64 = 256;
 
@@ -35,30 +35,30 @@ impl Default for Limits {
     }
 }
 
-/// A file without a name, in a directory.
+/// Creates a temporary file without a name in a directory.
 pub(crate) fn spool(dir: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(dir)?))
 }
 
-/// The same, to be read from its beginning.
+/// Flushes a temporary file and returns it for reading from its beginning.
 pub(crate) fn reread(spool: BufWriter<File>) -> io::Result<BufReader<File>> {
     let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// Takes keys.
+/// Collects keys and sorts them in runs.
 pub(crate) struct Keys {
     dir: PathBuf,
     limits: Limits,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    /// Each with how many times what is in it was merged.
+    /// The runs, each with the number of times that its keys were merged.
     runs: Vec<(u32, BufReader<File>)>,
     count: u64,
 }
 
-/// A key of the run at hand.
+/// A key of the current run.
 struct Entry {
     /// Its first eight bytes, which decide most comparisons.
     first: u64,
@@ -79,10 +79,10 @@ impl Keys {
         }
     }
 
-    /// The key of the next request.
+    /// Adds the key of the next request.
     pub(crate) fn push(&mut self, key: &[u8]) -> io::Result<()> {
-        let held = self.bytes.len() + self.entries.len() * size_of::<Entry>();
-        if held + key.len() > self.limits.run_bytes && !self.entries.is_empty() {
+        let run_bytes = self.bytes.len() + self.entries.len() * size_of::<Entry>();
+        if run_bytes + key.len() > self.limits.run_bytes && !self.entries.is_empty() {
             self.end_run()?;
         }
         let mut first = [0; 8];
@@ -116,8 +116,8 @@ impl Keys {
         self.merge_alike()
     }
 
-    /// Merges the last runs where there are many that were merged as often: no more files are open
-    /// than that, for each time.
+    /// Merges the last runs when too many of them were merged equally often. This bounds the open
+    /// files for each number of merges.
     fn merge_alike(&mut self) -> io::Result<()> {
         let most = self.limits.merged_max.max(2);
         while let Some(first) = self.runs.len().checked_sub(most) {
@@ -132,9 +132,9 @@ impl Keys {
 
     fn merge_from(&mut self, first: usize, merged: u32) -> io::Result<()> {
         let runs = self.runs.drain(first..).map(|(_, run)| run).collect();
-        let mut one = RunWriter::new(&self.dir)?;
-        merge(runs, |key, index| one.write(key, index))?;
-        self.runs.push((merged, reread(one.file)?));
+        let mut run = RunWriter::new(&self.dir)?;
+        merge(runs, |key, index| run.write(key, index))?;
+        self.runs.push((merged, reread(run.file)?));
         Ok(())
     }
 
@@ -163,7 +163,8 @@ impl Keys {
     }
 }
 
-/// A run: each key as what it shares with the one before, the rest of it, and its request's place.
+/// Writes a run: for each key the length shared with the key before, the rest, and its request's
+/// index.
 struct RunWriter {
     file: BufWriter<File>,
     last: Vec<u8>,
@@ -186,7 +187,7 @@ impl RunWriter {
     }
 }
 
-/// The key at hand of a run.
+/// The current key of a run.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     key: Vec<u8>,
@@ -195,7 +196,7 @@ struct Head {
 }
 
 impl Head {
-    /// False: the run is over.
+    /// Reads the run's next key. False: the run is over.
     fn read_next(&mut self, run: &mut BufReader<File>) -> io::Result<bool> {
         use io::BufRead as _;
         if run.fill_buf()?.is_empty() {
@@ -210,7 +211,7 @@ impl Head {
     }
 }
 
-/// All keys of some runs in their order, equal ones by their requests' places.
+/// Calls `each` with all keys of some runs in order, equal keys in the order of their requests.
 fn merge(
     mut runs: Vec<BufReader<File>>,
     mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
@@ -232,7 +233,7 @@ fn merge(
     Ok(())
 }
 
-/// Numbers dealt to files, each of a stretch of requests.
+/// Files of key numbers, one for each stretch of requests.
 struct StretchFiles {
     files: Vec<BufWriter<File>>,
     stretch: u64,
@@ -252,11 +253,11 @@ impl StretchFiles {
     }
 }
 
-/// Gives out numbers in the order in which their keys were taken.
+/// Returns key numbers in the order in which the keys were added.
 pub(crate) struct Numbers {
     stretch: u64,
     files: std::vec::IntoIter<BufReader<File>>,
-    /// Of the stretch at hand, the next one last.
+    /// The numbers of the current stretch, the next one last.
     held: Vec<u64>,
 }
 
@@ -316,7 +317,7 @@ mod tests {
             merged_max in 2usize..5,
             stretch in 1u64..100,
         ) {
-            // No more files at once than a process may have.
+            // Small runs of many keys would need more files than a process may open.
             let run_bytes = run_bytes.max(keys.len());
             let limits = Limits { run_bytes, merged_max, stretch };
             prop_assert_eq!(numbers(&keys, limits), exact(&keys));

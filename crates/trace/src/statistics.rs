@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Stretches of time that a trace is shown in.
+/// The number of windows of time that a trace is shown in.
 const WINDOWS: u64 = 48;
 /// Bytes of a drive that count as one key.
 const BLOCK_BYTES: u64 = 4096;
-/// Of one request; a discard may be a whole drive.
+/// The most blocks that are counted for one request.
 const BLOCKS_MAX: u64 = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Parts of the keys whose popularity is told, and that a cache could hold.
+/// The shares of keys for which popularity and cache hits are computed.
 const SHARES: [f64; 18] = [
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4,
     0.5, 0.75, 1.0,
@@ -28,81 +28,83 @@ const SHARES: [f64; 18] = [
 pub struct Statistics {
     /// Its header.
     pub header: Header,
-    /// Requests of each operation, and their part of all.
+    /// Each operation's share of all requests.
     pub mix: BTreeMap<Op, f64>,
-    /// Requests per second, on average; none where times are unknown.
+    /// Requests per second, on average; null: times are unknown.
     pub mean_per_s: Option<f64>,
-    /// Requests in the second that had the most.
+    /// Requests in the second that had the most; null: times are unknown.
     pub most_in_a_second: Option<u64>,
-    /// The part of all keys that the figures below are from; 1: they are exact.
+    /// The share of all keys that the figures below are computed from; 1: they are exact.
     pub sampled: f64,
-    /// Distinct keys; of a drive, blocks of 4 KiB.
+    /// The number of distinct keys; of a drive, of blocks of 4 KiB.
     pub distinct: f64,
-    /// Of them, those with one access.
+    /// Distinct keys with exactly one access.
     pub once: f64,
-    /// Of them, those whose first request reads: they must exist beforehand.
+    /// Distinct keys whose first request reads: they must exist beforehand.
     pub read_first: f64,
-    /// Bytes of keys.
+    /// Bytes of keys; null: unknown.
     pub key_bytes: Option<Quantiles>,
-    /// Bytes of values, or of a drive, in requests that write.
+    /// Bytes of values, or of ranges on a drive, in requests that write; null: none is known.
     pub written_bytes: Option<Quantiles>,
-    /// In requests that read.
+    /// Bytes of values, or of ranges on a drive, in requests that read; null: none is known.
     pub read_bytes: Option<Quantiles>,
-    /// What goes to the most popular keys, and what caches of as many would have.
+    /// The share of requests to the most popular keys, and of hits in LRU caches of as many keys.
     pub popular: Vec<Popular>,
-    /// Of a drive: the part of requests that begin where the one before of its disk ended.
+    /// The share of reads and writes that begin where the last one on their disk ended; null: the
+    /// trace is not of a drive.
     pub sequential: Option<f64>,
-    /// The trace in stretches as long as each other.
+    /// The trace in windows of equal length.
     pub windows: Vec<Window>,
 }
 
-/// Lengths, by how many requests have less.
+/// The distribution of lengths over requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
-    /// Requests that have one.
+    /// The number of requests with a known length.
     pub count: u64,
     /// The mean.
     pub mean: f64,
     /// The shortest.
     pub min: u64,
-    /// Half have less.
+    /// The median.
     pub p50: u64,
-    /// Nine of ten have less.
+    /// The 90th percentile.
     pub p90: u64,
-    /// 99 of 100 have less.
+    /// The 99th percentile.
     pub p99: u64,
     /// The longest.
     pub max: u64,
 }
 
-/// Some of the keys.
+/// The most popular keys, up to a share of all keys.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Popular {
-    /// This part of all.
+    /// The share of all keys.
     pub keys: f64,
-    /// The part of requests that go to the most popular of them.
+    /// The share of requests that go to these keys.
     pub requests: f64,
-    /// The part that an LRU cache with room for as many has.
+    /// The share of requests that hit in an LRU cache of as many keys.
     pub lru_hits: f64,
 }
 
-/// A stretch of a trace.
+/// A window of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Window {
-    /// When it begins; requests from the first on where times are not known.
+    /// The time of its beginning, in nanoseconds; where times are unknown, the number of requests
+    /// before it.
     pub begins: u64,
     /// Requests in it.
     pub requests: u64,
-    /// Of them, those that write.
+    /// Requests in it that write or delete.
     pub writes: u64,
     /// Distinct keys in it: the working set.
     pub keys: f64,
-    /// Of them, those without an earlier access.
+    /// Keys in it without an earlier access.
     pub new_keys: f64,
 }
 
 impl Statistics {
-    /// Reads a trace through.
+    /// Reads a whole trace and returns its statistics.
     pub fn read(mut reader: TraceReader) -> Result<Self, TraceError> {
         let mut collector = Collector::new(reader.header().clone());
         let mut requests = Vec::new();
@@ -129,12 +131,12 @@ struct Collector {
     second: u64,
     in_second: u64,
     most_in_a_second: u64,
-    /// Where the last request of each disk ended.
+    /// The end of the last request on each disk.
     ends: BTreeMap<u32, u64>,
     sequential: u64,
 }
 
-/// Lengths as they come: their quantiles by buckets, the rest exactly.
+/// Collects lengths: quantiles by buckets, the other figures exactly.
 struct Lengths {
     histogram: Histogram<u64>,
     sum: u128,
@@ -144,8 +146,8 @@ struct Lengths {
 
 impl Lengths {
     fn new() -> Self {
-        // Of all 64 bits: one that grows does so for `record` alone, and `saturating_record` puts
-        // what is longer into its last bucket.
+        // Its bounds cover all 64 bits: an automatic histogram grows only by `record`, while
+        // `saturating_record` would put longer values into the last bucket.
         let histogram = Histogram::new_with_bounds(1, u64::MAX, 3);
         let histogram = histogram.expect("a histogram of three digits");
         Self { histogram, sum: 0, min: u64::MAX, max: 0 }
@@ -159,7 +161,7 @@ impl Lengths {
 
     fn quantiles(&self) -> Option<Quantiles> {
         let count = self.histogram.len();
-        // A bucket's upper end can lie above the longest that there was.
+        // A bucket's upper end can be above the longest length.
         let quantile = |share| self.histogram.value_at_quantile(share).min(self.max);
         (count > 0).then(|| Quantiles {
             count,
@@ -259,7 +261,7 @@ impl Collector {
     fn end(self) -> Statistics {
         let Self { header, reuse, .. } = self;
         let requests = header.requests.max(1) as f64;
-        // What has no place on the drive follows nothing.
+        // Only reads and writes can be sequential.
         let placed = [Op::Read, Op::Write].iter().filter_map(|op| header.ops.get(op)).sum::<u64>();
         let timed = header.times != Times::None && header.span_ns > 0;
         let counts = reuse.counts();
@@ -290,10 +292,10 @@ impl Collector {
     }
 }
 
-/// Of a sample, keys as well as requests.
+/// Returns the share of the sample's requests that go to this share of its keys, the most popular.
 fn popular(counts: &[u64], keys: f64) -> f64 {
     let all: u64 = counts.iter().sum();
     let many = ((counts.len() as f64 * keys).ceil() as usize).min(counts.len());
-    let theirs: u64 = counts[..many].iter().sum();
-    theirs as f64 / all.max(1) as f64
+    let of_popular: u64 = counts[..many].iter().sum();
+    of_popular as f64 / all.max(1) as f64
 }

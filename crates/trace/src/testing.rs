@@ -1,4 +1,4 @@
-//! Helpers of tests: traces made of text and bytes.
+//! Helpers of tests: traces imported from text and bytes.
 
 use super::formats::Format;
 use super::import::{Import, from_input};
@@ -10,7 +10,7 @@ use super::{Header, TraceError};
 use std::io::Cursor;
 use std::path::Path;
 
-/// Imports bytes, and reads the trace again.
+/// Imports bytes, reads the trace back and returns its contents.
 pub(crate) fn import_bytes(
     format: Format,
     bytes: &[u8],
@@ -26,7 +26,7 @@ pub(crate) fn import_bytes(
     Ok((header, requests))
 }
 
-/// All that a trace has.
+/// Reads a trace's header and all its requests.
 pub(crate) fn all(path: &Path) -> Result<(Header, Vec<Request>), TraceError> {
     let mut reader = TraceReader::open(path)?;
     let (mut requests, mut block) = (Vec::new(), Vec::new());
@@ -36,7 +36,7 @@ pub(crate) fn all(path: &Path) -> Result<(Header, Vec<Request>), TraceError> {
     Ok((reader.header().clone(), requests))
 }
 
-/// What importing bytes says is wrong.
+/// Returns the error message of an import of these bytes.
 pub(crate) fn refusal(format: Format, bytes: &[u8]) -> String {
     import_bytes(format, bytes).map(|_| ()).unwrap_err().to_string()
 }

@@ -1,4 +1,4 @@
-//! Traces as a whole: written and read, damaged, packed, and what is known of one.
+//! Tests of whole traces: written and read, damaged, packed, and their statistics.
 
 use super::testing::{all, import_bytes};
 use super::*;
@@ -70,7 +70,7 @@ fn a_trace_of_several_blocks_is_read_as_it_was_written() {
     assert!(read == many());
 }
 
-/// Any one byte, and any end: said, and never given out as requests.
+/// A damaged byte or a missing end is an error: such a block is never returned as requests.
 #[test]
 fn damage_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn an_import_that_fails_leaves_nothing() {
     assert_eq!(import(&limited, |_| {}).unwrap().requests, 1);
 }
 
-/// Several members and frames, as archives of logs are put together.
+/// Archives of logs are concatenated: they have several gzip members or zstd frames.
 #[test]
 fn packed_files_are_unpacked() {
     use flate2::{Compression, write::GzEncoder};
@@ -170,10 +170,10 @@ fn statistics_of_a_small_trace_are_exact() {
     let written = statistics.written_bytes.unwrap();
     assert_eq!((written.count, written.min, written.max), (100, 100, 199));
     assert_eq!(statistics.read_bytes, None);
-    // A tenth of eleven keys are two: the hot one and another.
+    // A tenth of eleven keys, rounded up, is two: the hot one and another.
     let tenth = statistics.popular.iter().find(|point| (point.keys - 0.1).abs() < 1e-9).unwrap();
     assert!((tenth.requests - 210.0 / 300.0).abs() < 1e-9, "{:?}", statistics.popular);
-    // All but the first access of each.
+    // All accesses hit but the first one of each key.
     let whole = statistics.popular.last().unwrap();
     assert!((whole.lru_hits - 289.0 / 300.0).abs() < 1e-9, "{whole:?}");
     assert_eq!(statistics.windows.iter().map(|window| window.requests).sum::<u64>(), 300);
@@ -182,7 +182,7 @@ fn statistics_of_a_small_trace_are_exact() {
     assert!(statistics.windows.iter().all(|window| window.keys >= 3.0));
 }
 
-/// Below and above where a histogram of three digits changes its buckets, and of more than 32 bits.
+/// The lengths lie below and above a change of bucket size, and some need more than 32 bits.
 #[test]
 fn lengths_are_those_that_were_asked_for() {
     let statistics = |read: u64, written: u64| {

@@ -1,5 +1,5 @@
-//! A file that gets its name when it is whole: however the program ends before, nothing is left of
-//! it.
+//! A file that gets its name only when it is whole. If the program ends before, nothing is left
+//! of it.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use std::fs::File;
@@ -11,15 +11,15 @@ use tempfile::{Builder, NamedTempFile};
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) enum Unnamed {
-    /// It has no name at all: the kernel takes it back.
+    /// A file without a name: the kernel removes it when it is closed.
     Nameless(File),
-    /// Where a filesystem has no such files, it has another name, which is taken away unless the
-    /// program is killed.
+    /// A file under a temporary name, for filesystems without nameless files. It is removed unless
+    /// the program is killed.
     Hidden(NamedTempFile),
 }
 
 impl Unnamed {
-    /// Begins a file that is going to be called `path`; as readable as any file that is made.
+    /// Creates a file that will be named `path`, with the usual permissions.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         let nameless = open(dir(path), flags, Mode::from_raw_mode(0o666));
@@ -41,13 +41,13 @@ impl Unnamed {
         }
     }
 
-    /// It is whole: gives it its name. Whatever had that before is gone.
+    /// Names the file, which is now whole. A file that had the name before is replaced.
     pub(crate) fn call(mut self, path: &Path) -> io::Result<()> {
         self.file().sync_all()?;
         let hidden = match self {
             Self::Hidden(file) => file,
             Self::Nameless(file) => {
-                // A link takes nobody's place, a new name does.
+                // A link cannot replace an existing file, but a rename can.
                 let itself = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
                 let link = |to: &Path| {
                     linkat(CWD, &itself, CWD, to, AtFlags::SYMLINK_FOLLOW)?;
@@ -80,7 +80,7 @@ fn dir(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file under another name in the directory of `path`.
+/// Creates a file under a temporary name in the directory of `path`.
 fn create_hidden_file(
     path: &Path,
     make: impl FnMut(&Path) -> io::Result<File>,
@@ -92,7 +92,7 @@ fn create_hidden_file(
 mod tests {
     use super::*;
 
-    /// Of both kinds: nothing else is there before (but the hidden one), or after.
+    /// For both kinds: the directory has no other file before (but the hidden one) or after.
     #[test]
     fn a_file_has_its_name_when_it_is_whole() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Numbers in as few bytes as they need: seven bits in each, the lowest first.
+//! Numbers of variable length: seven bits in each byte, the lowest first.
 
 use std::io::{self, Read, Write};
 
-/// Bytes of the longest.
+/// Bytes of the longest number.
 const BYTES_MAX: usize = 10;
 
 pub(crate) fn encode(out: &mut Vec<u8>, mut number: u64) {
@@ -13,13 +13,13 @@ pub(crate) fn encode(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes one from the front; `None`: there is none.
+/// Takes a number from the front of `bytes`; `None`: there is no valid one.
 #[inline]
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for index in 0..bytes.len().min(BYTES_MAX) {
         let byte = bytes[index];
-        // The tenth has room for one bit.
+        // The tenth byte has room for one bit only.
         if index == BYTES_MAX - 1 && byte > 1 {
             return None;
         }
@@ -60,7 +60,7 @@ pub(crate) fn read(from: &mut impl Read) -> io::Result<u64> {
     }
 }
 
-/// Small where the number is near zero, on either side.
+/// Maps numbers near zero, of either sign, to small numbers.
 pub(crate) fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }

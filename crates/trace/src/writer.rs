@@ -1,8 +1,7 @@
 //! Writes a trace, request after request, in constant memory.
 //!
-//! The file is one that any zstd reads: the header and what is known of each block stand in frames
-//! that are skipped, so `zstd -dc` gives the blocks' bytes. Nothing is found under the file's name
-//! until it is whole.
+//! Any zstd reads the file: the trace's header and the blocks' headers are in skippable frames, so
+//! `zstd -dc` writes the blocks' bytes. The file gets its name only when it is whole.
 
 use super::block::{self, REQUESTS_MAX};
 use super::error::TraceError;
@@ -14,19 +13,19 @@ use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
-/// Of frames that are skipped.
+/// The magic number of skippable frames.
 pub(crate) const SKIPPED: u32 = 0x184d_2a5b;
-/// What the first of them begins with.
+/// The first bytes of the first skippable frame.
 pub(crate) const MAGIC: &[u8; 8] = b"kvtrace\n";
-/// Bytes of the first, behind its length: room for a header that is written when all is known.
+/// Bytes of the first frame after its length: room for the header, which is written last.
 pub(crate) const HEADER_BYTES: usize = 16 << 10;
-/// Bytes of the others: requests, bytes packed, bytes unpacked, and the latter's checksum.
+/// Bytes of a block's header: requests, bytes packed, bytes unpacked, and a checksum of the latter.
 pub(crate) const PREFACE_BYTES: usize = 20;
 
-/// Where nothing but the beginning of a drive is asked for.
+/// The limit of `multiple_of`, as a power of two: offsets and lengths may all be zero.
 const MULTIPLE_BITS_MAX: u32 = 30;
 
-/// A trace that is being written.
+/// A writer of a trace.
 #[derive(Debug)]
 pub struct TraceWriter {
     path: PathBuf,
@@ -34,14 +33,14 @@ pub struct TraceWriter {
     header: Header,
     block: Vec<Request>,
     bytes: Vec<u8>,
-    /// Of the last request of the block before.
+    /// The time of the last request in the block before.
     before_ns: u64,
-    /// All bits of offsets and lengths, of a drive.
+    /// The bitwise OR of all offsets and lengths on a drive.
     bits: u64,
 }
 
 impl TraceWriter {
-    /// Begins a file that is going to be called `path`. Counts in `header` are kept by this.
+    /// Creates a file that will be named `path`. The writer maintains the counts in `header`.
     pub fn create(path: &Path, header: Header) -> Result<Self, TraceError> {
         let file = Unnamed::create(path).map_err(TraceError::writing(path))?;
         let mut file = BufWriter::with_capacity(1 << 16, file);
@@ -58,18 +57,18 @@ impl TraceWriter {
         })
     }
 
-    /// What is known so far; the caller says what only it can know.
+    /// Returns the header, for fields that only the caller knows.
     pub fn header_mut(&mut self) -> &mut Header {
         &mut self.header
     }
 
-    /// The error of a failed write.
+    /// Returns a function that turns a failed write into an error of this file.
     pub(crate) fn failing(&self) -> impl Fn(io::Error) -> TraceError + use<> {
         let path = self.path.clone();
         move |error| TraceError::writing(&path)(error)
     }
 
-    /// Adds a request; its time is not before that of the one before.
+    /// Adds a request. A time before the previous request's is replaced by that.
     pub fn write(&mut self, request: Request) -> Result<(), TraceError> {
         let header = &mut self.header;
         let at_ns = request.at_ns.max(header.span_ns);
@@ -81,7 +80,7 @@ impl TraceWriter {
         if request.ttl_ns > 0 {
             header.ttl = Some(TtlRange::with(header.ttl, request.ttl_ns));
         }
-        // A discard may be a whole drive, and needs no room.
+        // A discard may cover a whole drive, and needs no buffer.
         if request.op != Op::Discard {
             header.value_bytes_max = header.value_bytes_max.max(request.value_bytes);
         }
@@ -101,7 +100,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Ends the file and gives it its name. Whatever had it before is gone.
+    /// Ends the file and names it. A file that had the name before is replaced.
     pub fn finish(self) -> Result<Header, TraceError> {
         let path = self.path.clone();
         self.end().map_err(TraceError::writing(&path))
@@ -143,7 +142,7 @@ fn skippable_frame(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The header in its room, with spaces behind it.
+/// Encodes the header, padded with spaces to its full room.
 fn encode_header(header: &Header) -> io::Result<Vec<u8>> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(serde_json::to_vec(header)?);

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A database that could not be removed by then is left there.
+/// How long the removal of a database may take; after that it is left on the server.
 const LEAVING: Duration = Duration::from_secs(120);
 
 fn attachment<E: Served>() -> Result<Attachment> {
@@ -35,7 +35,7 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
         let host = remote.map_or_else(String::new, |remote| remote.host.clone());
         let address_text =
             remote.map_or_else(String::new, |remote| format!("{}:{}", remote.host, remote.port));
-        // Not by its host before one has answered there: that may be a password.
+        // The error does not name the host before a server has answered: it may be a password.
         let look = (attachment.look)(&address).map_err(|error| error.context(reference))?;
         let mut engine = E::describe();
         engine.version = look.version;
@@ -47,7 +47,7 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
         if look.transactions {
             engine.capabilities.graph.push(Isolation::Transaction);
         }
-        // Its settings are fixed, others use it as well, and its memory is not this machine's.
+        // The server's settings are fixed, others use it too, and its memory is on its own machine.
         engine.options.clear();
         engine.capabilities.counted.clear();
         engine.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 };
@@ -62,7 +62,7 @@ pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
     }
 }
 
-/// A database that is there until this is dropped.
+/// The database that kvdyno made on the server, to be removed at the end.
 struct OwnDatabase {
     attachment: Attachment,
     address: Address,
@@ -76,20 +76,20 @@ impl OwnDatabase {
     }
 }
 
-/// Makes a database on `Serve` and removes it on `Halt`, or when the input ends: its parent may
-/// have been killed.
+/// Makes a database on `Serve` and removes it on `Halt`, or when the input ends: the parent process
+/// may have been killed.
 pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
-    // It outlives its parent for as long as the cleanup takes.
+    // This process outlives its parent for as long as the cleanup takes.
     set_parent_process_death_signal(None).map_err(io::Error::from)?;
-    let mut ours = None;
-    let done = handle_orders::<E>(reference, &mut ours);
+    let mut database = None;
+    let done = handle_orders::<E>(reference, &mut database);
     // A server that does not answer any more is not waited for: it may be gone.
     std::thread::spawn(|| {
         sleep(LEAVING);
         std::process::exit(1)
     });
-    // Of two errors the first is the cause.
-    let removed = ours.map_or(Ok(()), OwnDatabase::remove);
+    // If both failed, the first error is the cause.
+    let removed = database.map_or(Ok(()), OwnDatabase::remove);
     match done.and(removed) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
@@ -100,28 +100,28 @@ pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
     }
 }
 
-fn handle_orders<E: Served>(reference: &str, ours: &mut Option<OwnDatabase>) -> Result<()> {
+fn handle_orders<E: Served>(reference: &str, database: &mut Option<OwnDatabase>) -> Result<()> {
     let orders = orders();
     let attachment = attachment::<E>()?;
     while let Ok(order) = orders.recv() {
         let begun = Instant::now();
         let took_ns = || begun.elapsed().as_nanos() as u64;
         match order? {
-            SupervisorOrder::Serve(_) if ours.is_some() => {
+            SupervisorOrder::Serve(_) if database.is_some() => {
                 return Err(Error::new(ErrorClass::Other, "the database exists already"));
             }
             SupervisorOrder::Serve(job) => {
                 let address = (attachment.address)(reference, &job.database)?;
                 let address_text = address.to_string();
-                let made = (attachment.create)(&address);
-                let lost = made.as_ref().is_err_and(|error| {
+                let creation = (attachment.create)(&address);
+                let lost = creation.as_ref().is_err_and(|error| {
                     matches!(error.class, ErrorClass::Io | ErrorClass::Unavailable)
                 });
-                if made.is_ok() || lost {
+                if creation.is_ok() || lost {
                     // It may exist though the answer was lost; its name is unique.
-                    *ours = Some(OwnDatabase { attachment, address });
+                    *database = Some(OwnDatabase { attachment, address });
                 }
-                made?;
+                creation?;
                 send(&Event::Serving {
                     address: address_text,
                     command: Vec::new(),
@@ -129,7 +129,7 @@ fn handle_orders<E: Served>(reference: &str, ours: &mut Option<OwnDatabase>) -> 
                 })?;
             }
             SupervisorOrder::Halt => {
-                ours.take().map_or(Ok(()), OwnDatabase::remove)?;
+                database.take().map_or(Ok(()), OwnDatabase::remove)?;
                 send(&Event::Halted { took_ns: took_ns() })?;
             }
         }

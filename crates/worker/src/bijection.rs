@@ -1,9 +1,10 @@
-//! Every number of `0..n` once, in random order, without memory: at any place, at any size.
+//! A random order of `0..n` that needs no memory: each number once, computed for any place and any
+//! size.
 //!
-//! Rounds of multiply and xor-shift on exactly as many bits as `n` needs are a bijection of those
-//! numbers; what falls outside `0..n` is sent through again until it falls inside (cycle walking,
-//! fewer than two rounds on average). Drawing with replacement instead would leave 36.8 % of the
-//! keys out: the oldest bug of random fills.
+//! Rounds of multiply and xor-shift on exactly as many bits as `n` needs are a bijection of the
+//! numbers of that many bits. A result outside `0..n` is sent through again until it falls inside
+//! (cycle walking, fewer than two rounds on average). Drawing with replacement instead would leave
+//! 36.8 % of the keys out: the oldest bug of random fills.
 
 use crate::rng::mix;
 
@@ -33,7 +34,7 @@ impl Bijection {
         }
     }
 
-    /// Where `i` goes.
+    /// Returns the number that `i` is mapped to.
     #[inline]
     pub(crate) fn permute(&self, i: u64) -> u64 {
         debug_assert!(i < self.n);
@@ -60,11 +61,11 @@ mod tests {
     fn every_number_once() {
         for n in [1, 2, 3, 10, 16, 17, 1_000, 65_537, 1_000_003] {
             let bijection = Bijection::new(n, 42);
-            let mut drawn = vec![false; n as usize];
+            let mut seen = vec![false; n as usize];
             for i in 0..n {
                 let x = bijection.permute(i) as usize;
-                assert!(!drawn[x], "n = {n}: {x} twice");
-                drawn[x] = true;
+                assert!(!seen[x], "n = {n}: {x} twice");
+                seen[x] = true;
             }
         }
     }

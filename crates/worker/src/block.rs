@@ -1,9 +1,9 @@
-//! A block of operations, prepared whole before the clock looks at the first.
+//! A block of operations, prepared as a whole before the first of them is timed.
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step<A> {
-    /// Which tally it counts in.
+    /// The index of the tally that it counts in.
     pub(crate) slot: u8,
     pub(crate) action: A,
     /// Bytes of keys and values it writes.
@@ -14,9 +14,9 @@ pub(crate) struct Step<A> {
 #[derive(Debug)]
 pub(crate) struct Block<A, D> {
     pub(crate) steps: Vec<Step<A>>,
-    /// Open loop: when each step is to start.
+    /// The time at which each step is to start, in an open loop.
     pub(crate) due: Vec<u64>,
-    /// Some step gives bytes to the engine.
+    /// Whether some step gives bytes to the engine.
     pub(crate) writes: bool,
     pub(crate) data: D,
 }

@@ -1,5 +1,5 @@
-//! The loop of a role that waits for each of its operations: block after block is prepared, worked
-//! off by `hot`, and filed. The loop that keeps operations in flight is `flight`.
+//! The loop of a role that waits for each of its operations: block after block is prepared,
+//! performed by `hot`, and filed. The loop that keeps operations in flight is `flight`.
 
 use crate::block::Block;
 use crate::clock::Clock;
@@ -12,18 +12,19 @@ use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{OVER, Tally};
 use crate::usage;
 
-/// A block is prepared for about this long, so that a thread looks up often enough to stop on time
-/// and seldom enough that looking up costs nothing.
+/// The intended duration of a block: a thread looks up often enough to stop on time, and seldom
+/// enough that looking up costs nothing.
 pub(crate) const BLOCK_NS: u64 = 1_000_000;
 const BLOCK_STEPS_MAX: usize = 512;
 
-/// The first block is prepared before the time of an operation is known.
+/// The steps of the first block, which is prepared before the time of an operation is known.
 pub(crate) const FIRST_STEPS: usize = 16;
 
-/// An open loop that is behind prepares no more than this in one go.
+/// The most steps that an open loop prepares in one go when it is behind.
 const BEHIND_STEPS_MAX: usize = 16;
 
-/// The block that a role's thread prepares before the clock starts; empty where there is nothing.
+/// Prepares the first block of a role's thread, before the clock starts; empty: there is nothing to
+/// do.
 pub(crate) fn prepare_first_block<K: Kind>(
     source: &mut K::Source<'_>,
     shared: &Shared,
@@ -38,13 +39,13 @@ pub(crate) fn prepare_first_block<K: Kind>(
     block
 }
 
-/// Operations of one block at most. An open loop must not sleep through the end of a phase inside
-/// one.
+/// The most operations of one block. An open loop must not sleep through the end of a phase inside
+/// a block.
 fn steps_max<K: Kind>(source: &K::Source<'_>, paced_max: Option<usize>) -> usize {
     source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max.unwrap_or(BLOCK_STEPS_MAX))
 }
 
-/// Block after block, until there is no more to do or no more time.
+/// Prepares and performs block after block, until there is no more to do or no more time.
 pub(crate) fn drive<K: Kind, C: Clock>(
     mut context: ThreadContext<'_, K::Handle<'_>, C>,
     source: &mut K::Source<'_>,
@@ -102,8 +103,8 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     context.recorder
 }
 
-/// Pauses until so long after the end of the last operation; the first one begins at once. Returns
-/// whether the phase is over.
+/// Pauses until `think_ns` after the end of the last operation; the first operation begins at once.
+/// Returns whether the phase is over.
 fn wait_think_time<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns: u64) -> bool {
     let ThreadContext { clock, recorder, task, shared, .. } = context;
     if recorder.last_end == recorder.time.start() {
@@ -115,35 +116,35 @@ fn wait_think_time<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns:
     if now < recorder.time.deadline && !shared.is_over() {
         return false;
     }
-    // Idle to the end: the window is whole, though nothing ended at its end.
+    // The thread idled to the end: its window is whole, though no operation ended there.
     recorder.last_end = recorder.last_end.max(now);
     cross_edge(recorder, task);
     true
 }
 
-/// How an open loop prepares its blocks while it waits: each takes at most half the time until its
-/// first operation is due. Preparing and filing while operations are due counts in their response
-/// times, as any other delay. That share is counted and reported, not subtracted: the rest would
-/// be a time that was never measured.
+/// Plans the blocks that an open loop prepares while it waits: preparing a block takes at most half
+/// the time until its first operation is due. Preparing and filing while operations are due counts
+/// in their response times, as any other delay does. That share is counted and reported, not
+/// subtracted: the rest would be a time that was never measured.
 struct StepForecast {
     /// The last time to prepare one operation; unknown at first.
     step_ns: u64,
 }
 
 impl StepForecast {
-    /// Steps to prepare now.
+    /// Returns the number of steps to prepare now.
     fn steps(&self, pace: &Pace, now: u64) -> usize {
         let due = pace.due();
         if due > now {
             let fitting = (due - now) / 2 / self.step_ns.max(1);
             return (fitting as usize).max(1);
         }
-        // As many as are due about now.
+        // The loop is behind: prepares as many steps as are due about now.
         pace.count_steps(now - due).min(BEHIND_STEPS_MAX)
     }
 }
 
-/// Performs one block. Returns how many steps were begun, and which of them failed.
+/// Performs one block. Returns how many steps were begun, and the indices of those that failed.
 fn perform_block<K: Kind, C: Clock>(
     context: &mut ThreadContext<'_, K::Handle<'_>, C>,
     source: &K::Source<'_>,
@@ -184,13 +185,13 @@ fn perform_block<K: Kind, C: Clock>(
             }
         }
         if ends_turn {
-            // What it waits for a CPU between turns is in no window.
+            // Time waiting for a CPU between turns is in no window.
             let waited = usage::runqueue_ns();
             recorder.paused_ns += shared.pause.wait(clock, || recorder.time.wake_collector());
             let both = waited.zip(usage::runqueue_ns());
             recorder.paused_runqueue_ns += both.map_or(0, |(before, after)| after - before);
         }
-        // A block that takes long is cut where the phase is over.
+        // A long block is cut when the phase is over.
         if recorder.edge == OVER || shared.is_over() {
             return (next, failed);
         }
@@ -209,8 +210,8 @@ fn cross_edge(recorder: &mut Recorder, task: &Task) -> bool {
     ends_turn && recorder.edge != OVER
 }
 
-/// Counts a block without a look at each operation: how many of each kind were done, and the bytes
-/// written.
+/// Counts the operations of each kind in a block, and the bytes written. A block of one kind
+/// without writes is counted as a whole.
 fn count_block<A, D>(block: &Block<A, D>, done: usize, failed: &[usize], tallies: &mut [Tally]) {
     if let ([tally], false) = (&mut *tallies, block.writes) {
         tally.count += (done - failed.len()) as u64;
@@ -237,8 +238,8 @@ mod tests {
     const MS: u64 = 1_000_000;
     const COSTS: Costs = Costs { reading: 1, preparing: 500, filing: 20 };
 
-    /// A reading of the clock is inside each time, preparing and filing are inside none. The first
-    /// block is prepared before the clock starts; all else is inside the window.
+    /// Each time includes a reading of the clock, and none includes preparing or filing. The first
+    /// block is prepared before the clock starts; everything else is inside the window.
     #[test]
     fn a_closed_loop_times_its_calls_only() {
         let play = Play { costs: COSTS, operations: Some(3), ..Play::default() };
@@ -249,8 +250,7 @@ mod tests {
         assert!(played.failure.is_none());
     }
 
-    /// Its first reading of the clock is 0.1 ms after the start, its last one after its last
-    /// operation.
+    /// The thread first reads the clock 0.1 ms after the start, and last after its last operation.
     #[test]
     fn a_thread_that_wakes_late_accounts_for_the_time_since_the_start() {
         let costs = Costs { reading: 200_000, ..COSTS };
@@ -260,8 +260,8 @@ mod tests {
         assert!(usage.time_ns >= played.window_ns() + costs.reading, "{usage:?}");
     }
 
-    /// Operations begin at 0, 10.4, 20.8 and 31.2 us. A pause is in no latency, and in the window;
-    /// the next would begin after the end.
+    /// Operations begin at 0, 10.4, 20.8 and 31.2 us; the next would begin after the end. A pause
+    /// is inside the window, but in no latency.
     #[test]
     fn a_thread_pauses_between_operations_and_outside_of_their_times() {
         let play = Play {
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((times.count(), times.sum, times.max), (4, 4 * 400, 400));
         assert_eq!(played.count(), 4);
         assert!((35_000..35_100).contains(&played.window_ns()), "{}", played.window_ns());
-        // Of a count, the last operation is the end.
+        // A phase with a count ends with its last operation.
         let play = Play { operations: Some(3), duration_ns: None, ..play };
         let played = play.run(Script::new(&[], 399));
         assert_eq!(played.count(), 3);
@@ -291,8 +291,8 @@ mod tests {
         assert_eq!((played.count(), played.window_ns()), (8, 3_204));
     }
 
-    /// Turns cut the time between two operations, and nothing else: the same are done at the same
-    /// times. After the last turn there is no pause.
+    /// Turns cut the time between two operations, and nothing else: the same operations are done at
+    /// the same times. After the last turn there is no pause.
     #[test]
     fn turns_leave_out_the_time_between_them_and_nothing_else() {
         let play = || Play {
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Two threads, of which one does all that is left before the other has begun.
+    /// One of two threads does all remaining operations before the other has begun.
     #[test]
     fn what_was_counted_out_for_a_thread_is_done_though_the_others_have_ended() {
         for (depth, rate) in [(None, None), (Some(4), None), (None, Some(1_000.0))] {
@@ -342,7 +342,7 @@ mod tests {
         assert!(played.failure.is_some(), "no error was allowed");
     }
 
-    /// The second of three operations is performed four times, which is one time.
+    /// The second of three operations is performed four times, all within its one latency.
     #[test]
     fn a_conflict_is_tried_again_inside_the_operations_time() {
         let play = Play { operations: Some(3), ..Play::default() };
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!((played.count(), played.result.tallies[0].retries), (3, 3));
         assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
 
-        // Seventeen are too many: an error, and the next operation meets no more.
+        // Seventeen conflicts are too many: an error, and the next operation meets none.
         let play = Play { operations: Some(3), errors_max: 1, ..Play::default() };
         let played = play.run(Script { conflicts: 17, ..Script::new(&[Ok(100)], 50) });
         assert_eq!((played.count(), played.result.tallies[0].retries), (2, 16));
@@ -400,15 +400,15 @@ mod tests {
         assert_eq!(played.result.own_ns, 0);
     }
 
-    /// Preparing takes longer than there is between two operations: nothing can be hidden.
+    /// Preparing takes longer than the time between two operations: it cannot be hidden.
     #[test]
     fn what_an_open_loop_takes_itself_is_counted() {
         let costs = Costs { reading: 1, preparing: 15_000, filing: 20 };
         let play = Play { rate: Some(100_000.0), duration_ns: Some(MS), ..Play::default() };
         let played = Play { costs, ..play }.run(Script::new(&[], 1_000));
         let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
-        // It waits for those of its first block and the one after, and never again: what is not the
-        // calls' is its own.
+        // The loop waits for the operations of its first block and the next, and never again: all
+        // time outside of the calls is its own.
         let expected = played.window_ns() - service.sum - 16 * 9_000;
         let counted = played.result.own_ns;
         assert!(expected.abs_diff(counted) < 5_000, "{expected} and {counted}");

@@ -1,4 +1,4 @@
-//! Which key comes next: the distributions of [`Choice`], for one thread.
+//! The choice of the next key: the distributions of [`Choice`], for one thread.
 
 use crate::bijection::Bijection;
 use crate::rng::Rng;
@@ -12,22 +12,22 @@ pub(crate) mod linkbench;
 mod published;
 mod ranges;
 
-/// The keys of a case, which no insert changes: ranks are spread over these in every phase, so that
-/// hot keys stay hot however the records grow.
+/// The keys of a case, which no insert changes. Ranks are spread over these keys in every phase, so
+/// that hot keys stay hot however the records grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyspace {
-    /// After the load.
+    /// The number of records after the load.
     pub(crate) records: u64,
     /// The items of YCSB's generator: [`kvdyno_record::workload::ycsb_items`].
     pub(crate) ycsb_items: u64,
     /// The first number that no insert of the case takes.
     pub(crate) absent: u64,
-    /// Names the bijection, the same for all threads: hot keys are hot for everybody.
+    /// The seed of the bijection, which is the same for all threads: all have the same hot keys.
     pub(crate) seed: u64,
 }
 
 impl Keyspace {
-    /// How many numbers are in `domain` when there are `records`.
+    /// The number of keys in `domain` when there are `records`.
     fn numbers(&self, domain: Domain, records: u64) -> u64 {
         match domain {
             Domain::Loaded => self.records,
@@ -49,12 +49,12 @@ pub(crate) enum Chooser {
         zipf: GrayZipf,
         mapping: KeyMapping,
     },
-    /// Grown when inserts have moved the newest record on.
+    /// The newest records are the hottest; `zipf` grows when there are more records.
     Latest {
         records: u64,
         zipf: Zipf,
     },
-    /// As YCSB draws it: the oldest record is left out.
+    /// The same as YCSB draws it: the oldest record is left out.
     SkewedLatest {
         records: u64,
         zipf: GrayZipf,
@@ -62,7 +62,7 @@ pub(crate) enum Chooser {
     Hotspot {
         hot_keys: u64,
         operations: f64,
-        /// The end of a part of the keys.
+        /// The end of the part of the keys that is drawn from; `u64::MAX`: all keys.
         end: u64,
     },
     Exponential {
@@ -79,12 +79,12 @@ pub(crate) enum Chooser {
     },
 }
 
-/// Where a rank of [`GrayZipf`] is.
+/// The mapping of the ranks of [`GrayZipf`] to key numbers.
 #[derive(Clone, Debug)]
 pub(crate) enum KeyMapping {
     /// The rank's own number.
     Same,
-    /// Hashed over so many.
+    /// The hash of the rank, over this many numbers.
     Fnv(u64),
     Linkbench(Shuffler),
 }
@@ -101,7 +101,7 @@ impl KeyMapping {
 }
 
 impl Chooser {
-    /// For thread `thread` of `threads`, when there are `records >= 1` keys.
+    /// The chooser of thread `thread` of `threads`, when there are `records >= 1` keys.
     pub(crate) fn new(
         choice: &Choice,
         keyspace: &Keyspace,
@@ -154,7 +154,8 @@ impl Chooser {
         }
     }
 
-    /// The next key number, below `records`, how many there are now; but for an absent one.
+    /// Draws the next key number. It is below `records`, the current number of records, unless the
+    /// choice is of absent keys.
     #[inline]
     pub(crate) fn next(&mut self, records: u64, rng: &mut Rng) -> u64 {
         match self {
@@ -199,7 +200,7 @@ impl Chooser {
     }
 }
 
-/// The first number drawn that is there.
+/// Draws until a number is below `records`.
 #[inline]
 fn draw_below(records: u64, mut draw: impl FnMut() -> u64) -> u64 {
     loop {
@@ -210,7 +211,7 @@ fn draw_below(records: u64, mut draw: impl FnMut() -> u64) -> u64 {
     }
 }
 
-/// `SkewedLatestGenerator` takes the newest number for the count of records.
+/// The records without the oldest: `SkewedLatestGenerator` takes the newest number for the count.
 fn but_the_oldest(records: u64) -> u64 {
     (records - 1).max(1)
 }
@@ -357,12 +358,14 @@ mod tests {
             let first = hottest_of(1_000_000, 1_000_000);
             assert_eq!(hottest_of(1_000_000, 1_000_001), first, "{choice:?}");
             assert_eq!(hottest_of(1_000_001, 1_000_001), first, "{choice:?}");
-            // Of the original generator over 1,000,001 items: YCSB's for a million records.
+            // The hottest key of the original generator over 1,000,001 items, as YCSB has for a
+            // million records.
             assert_eq!(first == 801_320, choice == Choice::YcsbZipfian);
         }
     }
 
-    /// YCSB D and E: keys that are expected and not there yet are drawn again, and come in later.
+    /// YCSB D and E: a drawn key that is expected but does not exist yet is replaced by another
+    /// draw. Once it exists, it is drawn.
     #[test]
     fn ycsb_reads_what_was_inserted_as_far_as_it_was_expected() {
         let keyspace = Keyspace { ycsb_items: 1_101, ..loaded_keyspace(1_000) };
@@ -389,7 +392,7 @@ mod tests {
         assert_eq!(numbers, [0, 3, 6, 9, 2, 5, 8, 1]);
     }
 
-    /// What is above all that is ever inserted; and a choice says of itself whether it finds.
+    /// Absent keys are above all that are ever inserted, and a choice says whether it finds keys.
     #[test]
     fn an_absent_key_is_never_there() {
         let numbers = draw_keys(&Choice::Absent, 1_000, 100_000);
@@ -413,17 +416,17 @@ mod tests {
         }
         assert!(longest(&exponential(Domain::Loaded), 5_000) < 1_000);
         assert!(longest(&hotspot(Domain::Present), 5_000) > 4_900);
-        // Expected ones come in as they come to be, and no more than were expected.
+        // Expected keys are drawn once they exist, and no more than were expected.
         for choice in [zipf(0.5, Domain::Predicted), gray(Spread::Fnv, Domain::Predicted)] {
             assert!((1_180..1_200).contains(&longest(&choice, 1_200)), "{choice:?}");
             assert!((1_480..1_501).contains(&longest(&choice, 5_000)), "{choice:?}");
-            // The hottest of those that are there is as hot, whatever else there is.
+            // The hottest key is the same however many records there are.
             let hottest = [1_501, 5_000].map(|now| hottest(&numbers(&choice, now)));
             assert_eq!(hottest[0], hottest[1]);
         }
     }
 
-    /// Hot keys are the same by the words that the shorthand stands for.
+    /// The shorthand draws the same keys as the words that it stands for.
     #[test]
     fn ycsb_zipfian_is_short_for_grays() {
         let long = Choice::GrayZipf {
@@ -447,7 +450,7 @@ mod tests {
             assert!((count - share * DRAWS as f64).abs() < 6.0 * sigma, "{rank}: {count}");
         }
         assert_eq!(numbers.iter().min(), Some(&1));
-        // One of a thousand keys more: the newest is another one, and hot at once.
+        // With one more key than a thousand, another key is the newest, and hot at once.
         let mut chooser = Chooser::new(&latest(false), &loaded_keyspace(1_000), 1_000, (0, 1));
         let mut rng = Rng::new(&[2]);
         let growth: Vec<u64> = (0..20_000).map(|_| chooser.next(1_001, &mut rng)).collect();

@@ -1,5 +1,5 @@
-//! What the measured clients of all servers share. An attached server is not settled and has no
-//! counters; the statistics of a server that kvdyno started can stand on the time line.
+//! The part that the measured clients of all servers share. An attached server is not settled and
+//! has no counters. The statistics of a server that kvdyno started can be put on the time line.
 
 use crate::supervisor::Running;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
@@ -14,17 +14,18 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The option of every server that asks for its statistics on the time line.
+/// The option of every server that puts its statistics on the time line.
 const STATISTICS: &str = "statistics";
 
-/// A client of a server. The server runs already, or, in a directory, in this process's care: so
-/// that the conformance kit and `torture` have both as one engine.
+/// A client of a server. The server runs already; or, for a location that is a directory, this
+/// process starts and stops it, so that client and server are one engine for the conformance kit
+/// and for `torture`.
 pub(crate) struct Client<E> {
     engine: E,
     server: Option<Running>,
-    /// The report of settling an attached server.
+    /// The result of settling an attached server; none: the server is not attached.
     elsewhere: Option<Settled>,
-    /// Its statistics as last read; none: they are not read.
+    /// The server's statistics as last read; none: they are not read.
     last_statistics: Option<Mutex<BTreeMap<&'static str, u64>>>,
 }
 
@@ -62,7 +63,7 @@ impl<E: Served> Engine for Client<E> {
         let engine = E::open(location, options, data)?;
         let last_statistics = wants_statistics.then(Mutex::default);
         let client = Self { engine, server, elsewhere, last_statistics };
-        // Earlier changes belong to no event.
+        // Sets the base: earlier growth belongs to no event.
         client.events();
         Ok(client)
     }
@@ -116,7 +117,8 @@ where
     }
 }
 
-/// The growth of each of these since `last`, which is then set to their values.
+/// Returns the growth of each of the counters `names` since `last`, which is then set to their
+/// values.
 fn growth(
     names: &[&'static str],
     now: &Counters,

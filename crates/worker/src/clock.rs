@@ -1,33 +1,33 @@
 //! The clock of the hot loop: nanoseconds since the worker started, by the cheapest honest source.
 //!
-//! One reading of the time stamp counter costs about 11 ns here, of `clock_gettime` 24 ns. The
+//! One reading of the time stamp counter costs about 11 ns here, one of `clock_gettime` 24 ns. The
 //! counter is used where the kernel itself trusts it: `constant_tsc`, `nonstop_tsc`, and `tsc` as
-//! the current clocksource; anything else falls back and says why.
+//! the current clocksource. Otherwise the clock is `clock_gettime`, and its note says why.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// A source of nanoseconds. Copied into every thread.
+/// A source of nanoseconds, copied into every thread.
 ///
 /// The hot loop reads raw ticks and scales them later: the scaling is a chain of a multiplication
 /// and shifts that would stand between one reading and the next.
 pub(crate) trait Clock: Copy + Send + Sync + 'static {
-    /// The counter itself.
+    /// Reads the counter.
     fn ticks(&self) -> u64;
 
-    /// How long a number of ticks is.
+    /// Converts a number of ticks to nanoseconds.
     fn ns(&self, ticks: u64) -> u64;
 
-    /// The first reading at or after a time.
+    /// Returns the first reading at or after a time.
     fn ticks_at(&self, ns: u64) -> u64;
 
-    /// The time of a reading: nanoseconds since the clock was made.
+    /// Returns the time of a reading: nanoseconds since the clock was made.
     fn time(&self, ticks: u64) -> u64;
 
-    /// From here on the times of its readings are so much less: that time does not count.
+    /// Leaves `ns` out: the times of all readings from here on are that much less.
     fn skip(&mut self, ns: u64);
 
-    /// Nanoseconds since the clock was made.
+    /// Returns the current time: nanoseconds since the clock was made.
     #[inline]
     fn now(&self) -> u64 {
         self.time(self.ticks())
@@ -138,7 +138,7 @@ macro_rules! with_clock {
 }
 pub(crate) use with_clock;
 
-/// For what is not timed: it decides at each reading.
+/// For uses that are not timed, as it looks up the kind of clock at each reading.
 impl Clock for Best {
     fn ticks(&self) -> u64 {
         with_clock!(self, clock => clock.ticks())
@@ -183,7 +183,8 @@ pub(crate) fn choose_clock() -> (Best, About) {
     (Best::Monotonic(clock), About { kind: "monotonic", hz: 1e9, note })
 }
 
-/// Parts per million by which the counter and the raw clock have drifted apart since calibration.
+/// Returns the drift between the counter and the raw clock since calibration, in parts per million;
+/// none: the clock is not the counter.
 pub(crate) fn drift_ppm(clock: Best) -> Option<f64> {
     match clock {
         #[cfg(target_arch = "x86_64")]
@@ -195,7 +196,7 @@ pub(crate) fn drift_ppm(clock: Best) -> Option<f64> {
     }
 }
 
-/// Why the counter cannot be trusted here, or nothing.
+/// Returns the reason why the counter cannot be trusted here; none: it can.
 fn tsc_problem() -> Option<String> {
     if cfg!(not(target_arch = "x86_64")) {
         return Some("no time stamp counter on this architecture".to_owned());
@@ -221,22 +222,22 @@ fn calibrate() -> Tsc {
     std::thread::sleep(Duration::from_millis(50));
     let (raw_end, ticks_end) = paired_reading();
     let factor = (u128::from(raw_end - raw_start) << 64) / u128::from(ticks_end - ticks_start);
-    // A counter slower than 1 GHz would not fit; none with `nonstop_tsc` is.
+    // The factor of a counter slower than 1 GHz would not fit; none with `nonstop_tsc` is so slow.
     let factor = u64::try_from(factor).unwrap_or(u64::MAX);
     Tsc { base: ticks_end, factor, raw_base: raw_end }
 }
 
-/// The raw clock and the counter at the same moment: the closest of several tries.
+/// Reads the raw clock and the counter at the same moment: the closest of several tries.
 #[cfg(target_arch = "x86_64")]
 fn paired_reading() -> (u64, u64) {
-    let one = || {
+    let attempt = || {
         let before = rdtsc();
         let raw = read(ClockId::MonotonicRaw);
         let after = rdtsc();
         (after - before, raw, before + (after - before) / 2)
     };
     let (_, raw, ticks) =
-        (0..100).map(|_| one()).min_by_key(|(width, ..)| *width).unwrap_or((0, 0, 0));
+        (0..100).map(|_| attempt()).min_by_key(|(width, ..)| *width).unwrap_or((0, 0, 0));
     (raw, ticks)
 }
 

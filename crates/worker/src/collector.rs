@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// A few times a second: often enough for an eye, seldom enough to cost nothing.
+/// The interval of progress reports: often enough for an eye, seldom enough to cost nothing.
 const PROGRESS_NS: u64 = 250_000_000;
 
 /// How long the collector waits for a packet before it looks at the clock again.
@@ -41,7 +41,7 @@ struct Pending {
 }
 
 impl Collector<'_> {
-    /// Collects until every thread has ended. Returns its clock, which leaves out the time between
+    /// Collects until every thread has ended. Returns the clock, which leaves out the time between
     /// turns.
     pub(crate) fn run(
         mut self,
@@ -89,7 +89,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Writes the slices of one thread that has ended, at `ended`.
+    /// Writes the slices of the only thread, which has ended at `ended`.
     pub(crate) fn write_all(
         &self,
         packets: &Receiver<Packet>,
@@ -118,7 +118,7 @@ impl Collector<'_> {
     fn write_finished(&self, pending: &mut Pending, files: &mut Files, now: u64) -> Result<()> {
         let mut reached = pending.now_in.iter().copied().min().unwrap_or(u64::MAX);
         if reached == u64::MAX {
-            // All have ended: the last slice is the last that anything happened in.
+            // All threads have ended: the last slice is the last in which anything happened.
             reached = pending.slices.keys().last().map_or(pending.written, |last| last + 1);
         }
         while pending.written < reached {
@@ -169,7 +169,7 @@ impl Collector<'_> {
 }
 
 impl Pending {
-    /// How many have not ended.
+    /// The number of threads that have not ended.
     fn threads(&self) -> usize {
         self.now_in.iter().filter(|slice| **slice != u64::MAX).count()
     }
@@ -252,7 +252,7 @@ mod tests {
         };
         assert_eq!([end(first), end(second)], [1, 0]);
         collector.write_finished(&mut pending, &mut files, 3_650).unwrap();
-        // The last one begins at 3000 and is over at 3500, however late that is looked at.
+        // The last slice begins at 3000 and is over at 3500, however late it is looked at.
         let whole = [(0, 1_000, 2), (1, 1_000, 1), (2, 1_000, 0), (3, 500, 0)];
         assert_eq!(written(), whole);
     }

@@ -20,15 +20,16 @@ impl Stop {
     }
 }
 
-/// Where a prepared phase waits until the program has taken its readings.
+/// The gate at which a prepared phase waits until the program has taken its readings.
 pub(crate) struct Gate<'l> {
     phase: u32,
     listener: &'l Listener,
 }
 
 impl Gate<'_> {
-    /// Reports that the phase is ready and waits for go. Returns the worker's readings of that
-    /// moment, so that the work in between is not counted; none: stop. `counters` are the engine's.
+    /// Reports that the phase is ready and waits for the order to go. Returns the worker's usage at
+    /// that moment, so that work before it is not counted; none: the program stopped the phase.
+    /// `counters` reads the engine's counters.
     pub(crate) fn pass(&self, counters: &dyn Fn() -> Counters) -> Result<Option<ProcessUsage>> {
         let (phase, usage, counters) = (self.phase, usage::read_process(), counters());
         send(&Event::Ready { phase, usage, counters })?;
@@ -47,7 +48,7 @@ impl Gate<'_> {
     }
 }
 
-/// The program's words, read by a thread of their own.
+/// The program's orders, which a separate thread reads.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) stop: Stop,
@@ -65,7 +66,7 @@ impl Listener {
             let mut line = String::new();
             while input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
                 match Control::from_json(&line) {
-                    // The receiver is gone when the worker is done.
+                    // Sending fails when the worker is done and the receiver is gone.
                     Ok(Control::Go) => {
                         let _ = sender.send(());
                     }
@@ -82,12 +83,12 @@ impl Listener {
         Self { stop, go }
     }
 
-    /// Of this phase.
+    /// The gate of a phase.
     pub(crate) fn gate(&self, phase: u32) -> Gate<'_> {
         Gate { phase, listener: self }
     }
 
-    /// Waits for go, or for stop.
+    /// Waits for the order to go, or to stop.
     pub(crate) fn wait_for_go(&self) -> Result<()> {
         self.go.recv().map_err(|_| Error::new(ErrorClass::Other, "the program has ended"))
     }

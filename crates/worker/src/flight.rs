@@ -1,15 +1,15 @@
-//! The loop of a role that keeps operations in flight: each thread fills its depth, hands over what
-//! it filled, takes the answers that are there, and fills again.
+//! The loop of a role that keeps operations in flight: each thread fills its depth, sends the
+//! operations, takes the answers that have arrived, and fills again.
 //!
-//! Three clock readings a round and one a block, whatever the number of operations in them. An
-//! operation begins when the answers of the round before it have been filed, or its block has been
-//! prepared; it is handed over with its round (`submit`), and ends when its round's answers have
-//! all been looked at (`completion`): the parts sum up to its service time. What a thread prepares
-//! and files meanwhile is in the times of those it has in flight, because it cannot look at their
-//! answers. The loop that waits for each is `calls`.
+//! The clock is read three times per round and once per block, whatever the number of operations in
+//! them. An operation begins when the answers of the previous round have been filed, or its block
+//! has been prepared. It is sent with its round (`submit`), and ends when all answers of its round
+//! have been looked at (`completion`): the parts sum up to its service time. Time that a thread
+//! spends on preparing and filing counts in the operations that it has in flight, because it cannot
+//! look at their answers. The loop that waits for each operation is `calls`.
 //!
-//! What met a conflict is handed over again with the next round, as the same operation: its time
-//! goes on.
+//! An operation that met a conflict is sent again with the next round, as the same operation: its
+//! time goes on.
 
 use crate::block::Step;
 use crate::clock::Clock;
@@ -31,15 +31,15 @@ use std::time::Duration;
 
 mod retry;
 
-/// Operations prepared in one go: while they are prepared nothing is handed over.
+/// The most operations prepared in one go: while they are prepared nothing is sent.
 const BLOCK_STEPS_MAX: usize = 32;
 
 /// The operations of one thread that are under way.
 struct Flight<'p> {
-    /// By ticket.
+    /// The operations by ticket.
     slots: Vec<InFlight>,
     free: Vec<u32>,
-    /// Taken on and not yet handed over.
+    /// The tickets of operations that the engine has accepted and that are not sent yet.
     tickets_shown: Vec<u32>,
     /// The answers of one round.
     landed: Vec<(u32, Result<Completion>)>,
@@ -60,20 +60,19 @@ struct InFlight {
     inserts: bool,
     retries: u16,
     key_bytes: u32,
-    /// Of a drive, the offset.
+    /// The number of its key; for a request to a drive, the offset.
     number: u64,
-    /// Of a drive; of a key, 1: the number itself.
+    /// The length of a request to a drive; 1 for a key, which takes up its number alone.
     length: u64,
     write_bytes: u64,
-    /// Of the record that it writes; none: it stays.
+    /// The time to live of the record that it writes; none: the record stays.
     ttl: Option<Duration>,
     start: u64,
     sent: u64,
     busy: bool,
 }
 
-/// Operations of one round that were begun and submitted together, as most are: they share one
-/// time.
+/// Operations of one round that were begun and sent together, as most are: they share one time.
 #[derive(Default)]
 struct SharedOutcome {
     tally: u8,
@@ -86,7 +85,7 @@ struct SharedOutcome {
 struct Completion {
     missing: bool,
     wrong: bool,
-    /// Of an existing value.
+    /// The length of the value; none: there is no value.
     value_bytes: Option<u64>,
 }
 
@@ -105,7 +104,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
         if !prepared {
-            // Operations in flight do not wait for the preparation either.
+            // Operations in flight must not wait for a block that is not there yet.
             if !flight.is_empty() && !source.is_ready() {
                 if let Err(error) = flight.run_round(&mut context) {
                     shared.fail(error);
@@ -163,8 +162,8 @@ impl Flight<'_> {
         self.free.len() == self.slots.len()
     }
 
-    /// Takes every step of the block on, with a round whenever the depth is filled. Returns how
-    /// many were begun.
+    /// Submits every step of the block, with a round whenever the depth is filled. Returns how many
+    /// were begun.
     fn submit_block<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
@@ -172,7 +171,7 @@ impl Flight<'_> {
         block: &KeyedBlock,
     ) -> Result<usize> {
         let (view, ordered) = (source.view(block, context.task), source.is_ordered());
-        // From here on they begin together.
+        // The steps from here on begin together.
         let mut first = 0;
         for (index, step) in block.steps.iter().enumerate() {
             let inserts = source.inserts(step.slot);
@@ -201,14 +200,15 @@ impl Flight<'_> {
                 self.submit(&mut context.handle.session, step, request, &view)?;
             }
         }
-        // Operations taken on do not wait until the next block is prepared.
+        // Accepted operations do not wait until the next block is prepared.
         let began = self.now;
         self.hand_over(context)?;
         note(context, &block.steps[first..], &view, began)?;
         Ok(block.steps.len())
     }
 
-    /// New keys are there once their answers are; those of steps that were not begun are free.
+    /// Settles inserts: new keys exist once they are answered, and keys of steps that were not
+    /// begun are free again.
     fn settle(&mut self, source: &mut Source<'_>, block: &KeyedBlock, begun: usize) {
         let not_begun = block.steps[begun..].iter().filter(|step| source.inserts(step.slot));
         let not_begun = not_begun.map(|step| block.data.numbers[step.action.first as usize]);
@@ -217,7 +217,8 @@ impl Flight<'_> {
         source.settle_in_flight(under_way.map(|slot| slot.number), self.lost.drain(..));
     }
 
-    /// Something is in flight that this must come after: to the same bytes, and one of them writes.
+    /// Whether `request` must wait for another in flight: both are for the same bytes, and one
+    /// writes.
     fn must_wait(&self, request: &InFlight) -> bool {
         let in_flight = self.slots.iter().filter(|slot| slot.busy);
         in_flight.filter(|slot| !(slot.reads && request.reads)).any(|slot| {
@@ -226,7 +227,8 @@ impl Flight<'_> {
         })
     }
 
-    /// What is for all that was answered before it: nothing is in flight meanwhile.
+    /// Performs a step that concerns all operations answered before it. Nothing else is in flight
+    /// meanwhile.
     fn perform_alone<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
@@ -279,7 +281,7 @@ impl Flight<'_> {
         }
     }
 
-    /// Hands over what was taken on.
+    /// Sends the accepted operations.
     fn hand_over<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
@@ -295,7 +297,7 @@ impl Flight<'_> {
         Ok(())
     }
 
-    /// Hands over what was taken on, waits for answers, and counts them.
+    /// Sends the accepted operations, waits for answers, and counts them.
     fn run_round<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
@@ -312,7 +314,7 @@ impl Flight<'_> {
         })?;
         self.now = clock.ticks();
         recorder.last_end = clock.time(self.now);
-        // What ends at an edge or past it belongs to the slice that begins there.
+        // Operations that end at an edge or past it belong to the slice that begins there.
         if recorder.edge != OVER && recorder.last_end >= recorder.edge {
             recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
         }
@@ -324,7 +326,7 @@ impl Flight<'_> {
         }
     }
 
-    /// Submits what met a conflict.
+    /// Submits the operations that met a conflict again.
     #[cold]
     fn resubmit<S: Session>(&mut self, session: &mut S) -> Result<()> {
         for ticket in std::mem::take(&mut self.again.tickets) {
@@ -444,7 +446,7 @@ impl InFlight {
     }
 }
 
-/// Every value is read whole, or checked.
+/// Turns an answer into its result. Every value is read whole, or checked.
 #[inline]
 fn check_answer<S: Session>(
     request: &InFlight,

@@ -1,4 +1,4 @@
-//! Requests of a social graph: `LinkBench`. The second kind of work beside key-value operations.
+//! Requests of a social graph: `LinkBench`, the second kind of work beside key-value operations.
 
 mod audit;
 mod ids;
@@ -30,13 +30,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// Of every node.
+/// The type of every node.
 const NODE_KIND: u32 = 2_048;
 
-/// Lists whose last links are kept, for a request that asks for what lies behind.
+/// The most lists whose ends a thread keeps, for requests of the links behind them.
 const TAILS_MAX: usize = 2_048;
 
-/// What the threads of a case share of its graph.
+/// The part of a case's graph that all threads share.
 pub(crate) struct GraphCase {
     graph: Graph,
     isolation: Isolation,
@@ -44,7 +44,7 @@ pub(crate) struct GraphCase {
     links: Links,
     /// The id of the next node.
     next_node: AtomicU64,
-    /// Chunks of ids whose links nobody loads yet: the last is the first.
+    /// The number of chunks of ids whose links no thread has begun to load; the last chunk is next.
     chunks_left: AtomicU64,
 }
 
@@ -61,20 +61,20 @@ impl GraphCase {
         }
     }
 
-    /// How a link and its count are kept together.
+    /// How a link and its count are kept consistent.
     pub(crate) fn isolation(&self) -> Isolation {
         self.isolation
     }
 }
 
-/// What a step does.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     AddNode,
     GetNode,
     UpdateNode,
     DeleteNode,
-    /// Updates are the same call.
+    /// Adds or updates a link: both are the same call.
     AddLink,
     DeleteLink,
     CountLink,
@@ -84,18 +84,18 @@ pub(crate) enum Request {
     LoadLinks,
 }
 
-/// What, for whom.
+/// A request with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GraphRequest {
     request: Request,
-    /// The link, or the node as its first.
+    /// The key of the link; `id1` of it is the node of a request for a node.
     at: LinkKey,
-    /// Where its data or its second ids begin. A unit of a load is everything that a block points
-    /// at.
+    /// The index in the block at which its data or its second ids begin. A unit of a load needs
+    /// none: it takes everything in the block.
     first: u32,
-    /// How many bytes, or second ids.
+    /// The number of its bytes, or of its second ids.
     items: u32,
-    /// Of a list: which tail of earlier lists it asks for, from 1; 0: none.
+    /// For a list, the tail of earlier lists that it requests, from 1; 0: none.
     tail: u32,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Drawn {
     nodes: Vec<(u64, Range<u32>)>,
     links: Vec<(LinkKey, u64, Range<u32>)>,
     counts: Vec<Count>,
-    /// When the block was prepared, in milliseconds.
+    /// The time when the block was prepared, in milliseconds.
     now_ms: u64,
 }
 
@@ -127,7 +127,7 @@ impl GraphBlock {
         data.now_ms = crate::clock::unix_ns() / 1_000_000;
     }
 
-    /// A unit of a load: its only step.
+    /// Adds a unit of a load, the only step of its block.
     fn push_unit(&mut self, request: Request, write_bytes: u64) {
         let link = LinkKey { id1: 0, kind: 0, id2: 0 };
         let action = GraphRequest { request, at: link, first: 0, items: 0, tail: 0 };
@@ -214,7 +214,7 @@ pub(crate) struct Social<G>(PhantomData<G>);
 pub(crate) struct Visitor<G> {
     graph: G,
     list_limit: u32,
-    /// Where long lists ended: node, type, time.
+    /// The ends of long lists: node, type, and time of the last link that was shown.
     tails: Vec<(u64, u64, u64)>,
 }
 
@@ -260,7 +260,7 @@ impl<G: GraphEngine> Kind for Social<G> {
     }
 }
 
-/// One request. All data that it shows is touched.
+/// Performs one request. All data that it shows is touched.
 fn perform<G: graph::Graph>(
     visitor: &mut Visitor<G>,
     graph_request: &GraphRequest,
@@ -326,8 +326,8 @@ fn perform<G: graph::Graph>(
     Ok(())
 }
 
-/// The links of a node; or, where a tail of earlier lists is asked for and there is one, what lies
-/// behind it.
+/// Lists the links of a node. If the request is for a tail of earlier lists and there is one, lists
+/// the links behind it instead.
 fn list<G: graph::Graph>(
     visitor: &mut Visitor<G>,
     key: LinkKey,
@@ -337,7 +337,7 @@ fn list<G: graph::Graph>(
 ) -> Result<()> {
     let Visitor { graph, list_limit, tails } = visitor;
     let chosen = tail.checked_sub(1).filter(|_| !tails.is_empty());
-    let chosen = chosen.map(|drawn| drawn as usize % tails.len());
+    let chosen = chosen.map(|number| number as usize % tails.len());
     let (id1, kind, newest) = chosen.map_or((key.id1, key.kind, u64::MAX), |chosen| tails[chosen]);
     // The link that the tail begins with has been shown.
     let mut skipped = u64::from(chosen.is_some());
@@ -359,7 +359,7 @@ fn list<G: graph::Graph>(
         Some(chosen) if more => tails[chosen].2 = last,
         Some(chosen) => drop(tails.swap_remove(chosen)),
         None if more && tails.iter().all(|other| (other.0, other.1) != (id1, kind)) => {
-            // Of too many, the one that stands where this request would.
+            // If there are too many tails, one that depends on the link's time makes room.
             if tails.len() == TAILS_MAX {
                 tails.swap_remove((last % TAILS_MAX as u64) as usize);
             }

@@ -1,6 +1,6 @@
 //! The recorder of the hot loop: a log-linear histogram of nanoseconds.
 //!
-//! 128 buckets for each power of two, so a bucket is at most 1/128 = 0.78 % wide and its middle at
+//! Each power of two has 128 buckets, so a bucket is at most 1/128 = 0.78 % wide and its middle at
 //! most 0.39 % away from any value in it; values below 256 ns are exact. Recording is a shift, an
 //! index and three additions (0.7 ns here), with no branch on the value.
 
@@ -10,11 +10,12 @@ use kvdyno_record::hlog;
 const BITS: u32 = 7;
 const BUCKETS: usize = ((64 - BITS as usize) << BITS) + (1 << BITS);
 
-/// Counts of times in nanoseconds, with their exact sum and maximum. How many there are is the sum
-/// of the buckets: one addition less an operation, and a second count to hold the first against.
+/// Counts of times in nanoseconds, with their exact sum and maximum. The total count is the sum of
+/// the buckets. This saves an addition per operation, and gives a second count to check the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
-    /// None before the first time: of many threads and operations most slices see few.
+    /// The buckets; none before the first time: most slices of many threads and operations have
+    /// few.
     buckets: Option<Box<[u64; BUCKETS]>>,
     pub(crate) sum: u64,
     pub(crate) max: u64,
@@ -25,7 +26,7 @@ impl Histogram {
         Self { buckets: None, sum: 0, max: 0 }
     }
 
-    /// How many times were counted.
+    /// The number of counted times.
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().flat_map(|buckets| buckets.iter()).sum()
     }
@@ -66,9 +67,9 @@ impl Histogram {
 
     /// Adds all counts of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
-        if let Some(theirs) = &other.buckets {
-            for (mine, theirs) in self.buckets().iter_mut().zip(theirs.iter()) {
-                *mine += theirs;
+        if let Some(added) = &other.buckets {
+            for (count, added) in self.buckets().iter_mut().zip(added.iter()) {
+                *count += added;
             }
         }
         self.sum += other.sum;
@@ -83,7 +84,7 @@ impl Histogram {
             let (low, width) = bounds(i);
             let middle = (low + width / 2).min(self.max);
             let at_max = u64::from(index(self.max) == i);
-            // Saturating: a time past the log's longest is kept as the longest.
+            // Saturating: a time above the log's longest is recorded as the longest.
             hdr.saturating_record_n(middle.max(1), count - at_max);
             hdr.saturating_record_n(self.max.max(1), at_max);
         }

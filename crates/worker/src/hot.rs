@@ -1,12 +1,12 @@
-//! The hot loop: performs a prepared block with one clock reading and one store per operation,
-//! nothing shared.
+//! The hot loop: performs a prepared block with one clock reading and one store per operation, and
+//! shares nothing.
 //!
-//! The end of one operation is the start of the next. Times are kept as raw ticks and filed when
-//! the block is done, because filing is a chain of dependent instructions and a reading of the
-//! counter waits for what stands before it: filed one by one they would cost 5 ns more an
-//! operation. Preparing and filing lie outside of every latency, but for an open loop that is
-//! behind (see `calls`), and inside the window: rates and `generator N ns/op`, which is
-//! 1/throughput of the null engine, have them (docs/method.md, "Time").
+//! The end of one operation is the start of the next. Times are stored as raw ticks and filed when
+//! the block is done. Filing is a chain of dependent instructions, and a reading of the counter
+//! waits for the instructions before it: filed one by one, times would cost 5 ns more per
+//! operation. Preparing and filing lie outside of every latency, except in an open loop that is
+//! behind (see `calls`). They lie inside the window, so rates and `generator N ns/op`, which is
+//! 1/throughput of the null engine, include them (docs/method.md, "Time").
 
 use crate::block::Step;
 use crate::clock::Clock;
@@ -23,10 +23,10 @@ use std::time::Duration;
 /// How often an operation is performed again before its conflict is an error.
 pub(crate) const RETRIES_MAX: u32 = 16;
 
-/// Why a loop came back.
+/// Why a loop returned.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The block is worked off.
+    /// All steps of the block were performed.
     Done,
     /// This step ended at or past the edge.
     Edge(usize),
@@ -36,13 +36,13 @@ pub(crate) enum Ended {
     Failed(usize, Error),
 }
 
-/// A block that is about to be worked off.
+/// A block that is about to be performed.
 pub(crate) struct Prepared<'b, K: Kind> {
     pub(crate) block: &'b BlockOf<K>,
     pub(crate) view: K::View<'b>,
 }
 
-/// Works off a block from step `from` as fast as it goes.
+/// Performs a block from step `from` on, as fast as possible.
 #[inline(never)]
 pub(crate) fn closed_loop<K: Kind, C: Clock>(
     handle: &mut K::Handle<'_>,
@@ -79,7 +79,7 @@ pub(crate) fn closed_loop<K: Kind, C: Clock>(
     ended
 }
 
-/// Works off a block from step `from`, each step at its scheduled time or, if that has passed, at
+/// Performs a block from step `from` on, each step at its scheduled time or, if that has passed, at
 /// once.
 #[inline(never)]
 pub(crate) fn open_loop<K: Kind, C: Clock>(
@@ -106,7 +106,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
         }
         let now = clock.time(start);
         if now < due || now >= recorder.time.deadline {
-            // Idle to the end: the window is whole, though nothing ended at its end.
+            // The thread idled to the end: its window is whole, though no operation ended there.
             recorder.last_end = recorder.last_end.max(now);
             ended = Ended::Over(index);
             break;
@@ -145,7 +145,7 @@ fn retry_conflict<K: Kind>(
     view: &K::View<'_>,
     tally: &mut Tally,
 ) -> Result<()> {
-    // One of its own: the loop's stays in a register.
+    // Not the loop's sink, which stays in a register.
     let mut sink = 0;
     for attempt in 0..RETRIES_MAX {
         if error.class != ErrorClass::Conflict {
@@ -164,8 +164,8 @@ fn retry_conflict<K: Kind>(
     Err(error)
 }
 
-/// The other transaction may be waiting for this processor or for the drive: the first retries
-/// come at once, the last 25 ms apart.
+/// Waits before a retry, because the other transaction may wait for this processor or for the
+/// drive. The first retries come at once, the last 25 ms apart.
 fn wait_for_others(attempt: u32) {
     match attempt {
         0 => {}
@@ -174,7 +174,8 @@ fn wait_for_others(attempt: u32) {
     }
 }
 
-/// Files the times of some steps. In an open loop also the response times, from the schedule.
+/// Files the service times of some steps and, in an open loop, their response times from the
+/// schedule.
 pub(crate) fn file_times<A, C: Clock>(
     clock: C,
     steps: &[Step<A>],
@@ -200,16 +201,16 @@ pub(crate) fn file_times<A, C: Clock>(
     }
 }
 
-/// Four at a time: 1 ns an operation. One after the other, each multiplication waits for the filing
-/// before it, which makes it 5 ns (measured on an AMD EPYC).
+/// Converts ticks to nanoseconds, four at a time: 1 ns per operation. One by one, each
+/// multiplication would wait for the filing before it: 5 ns (measured on an AMD EPYC).
 fn nanoseconds<C: Clock>(clock: C, ticks: &[u64]) -> impl Iterator<Item = u64> {
     let (fours, rest) = ticks.as_chunks::<4>();
     let of_four = move |four: &[u64; 4]| four.map(|ticks| clock.ns(ticks));
     fours.iter().flat_map(of_four).chain(rest.iter().map(move |ticks| clock.ns(*ticks)))
 }
 
-/// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.
-/// Where threads are more than processors, one that spins lets others run: they may be due. So does
+/// Sleeps while there is time, then spins: a sleep alone ends tens of microseconds late. If there
+/// are more threads than processors, a spinning thread lets others run, as they may be due. So does
 /// a client that shares its thread. Returns the reading that ended the wait: at `until`, or before
 /// it if the phase is over.
 pub(crate) fn wait_until<C: Clock>(clock: C, until: u64, shared: &Shared) -> u64 {

@@ -1,4 +1,5 @@
-//! One case from its job to its end: open, each phase announced and done, close.
+//! One case from its job to its end: the engine is opened, each phase is announced and run, and the
+//! engine is closed.
 
 use crate::clock::{Best, Clock as _, unix_ns};
 use crate::control::Listener;
@@ -37,9 +38,9 @@ pub(crate) struct Case<'j, G: GraphEngine> {
     listener: &'j Listener,
     files: Files,
     live: LiveRecords,
-    /// What the engine is opened with: the job's, until a reopen phase has others.
+    /// The options that the engine is opened with: the job's, until a reopen phase has others.
     options: &'j Options,
-    /// Gone only between the closing and the opening of a phase that has both.
+    /// The open engine; none only between the closing and the opening of a phase that has both.
     engine: Option<G::Engine>,
 }
 
@@ -57,7 +58,7 @@ struct PhaseResult {
     failure: Option<Error>,
 }
 
-/// Runs a job. `Err`: the phase it was in, and why.
+/// Runs a job. `Err`: the phase that failed, and the error.
 pub(crate) fn run<G: GraphEngine>(
     job: &Job,
     clock: Best,
@@ -98,7 +99,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         self.report_open(took_ns)
     }
 
-    /// Returns how long it took.
+    /// Opens the engine. Returns how long that took.
     fn open_engine(&mut self) -> Result<u64> {
         let started = self.clock.now();
         let job = self.job;
@@ -119,7 +120,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         }
     }
 
-    /// Returns how long it took; none: it was closed.
+    /// Closes the engine. Returns how long that took; none: it was closed already.
     fn close_engine(&mut self) -> Result<Option<u64>> {
         let Some(engine) = self.engine.take() else { return Ok(None) };
         let started = self.clock.now();
@@ -128,9 +129,9 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         Ok(Some(self.clock.now() - started))
     }
 
-    /// Runs a phase and reports. True: the program stopped it.
+    /// Runs a phase and reports its result. True: the program stopped the phase.
     ///
-    /// It stays a function of its own: instructions of a phase are counted up to its end.
+    /// It must not be inlined: instructions of a phase are counted up to the end of this function.
     #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(result) = self.work(index, phase)? else { return Ok(true) };
@@ -144,7 +145,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         require_open(self.engine.as_ref())
     }
 
-    /// `None`: the program stopped it before it began.
+    /// Runs a phase. `None`: the program stopped it before it began.
     fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<PhaseResult>> {
         if let Activity::Load(load) = &phase.work {
             return self.load(index, phase, load);
@@ -189,10 +190,10 @@ impl<'j, G: GraphEngine> Case<'j, G> {
             None => self.run_specs(self.plan.record_loaders(load, &task)?, &task)?,
         };
         let Some(mut result) = result else { return Ok(None) };
-        // A load is over when its last record is written: its threads' shares were dealt out.
+        // A load is over when its last record is written, as each thread had a fixed share.
         result.roles.iter_mut().for_each(|role| role.windows.clear());
         if result.failure.is_none() && !result.stopped {
-            // What is not yet on its way to the disk is part of the price of a load.
+            // Writing out what is not yet on its way to the disk is part of the cost of a load.
             let (started, engine) = (self.clock.now(), self.engine()?);
             let (synced, used) = team::sync(&|| engine.sync(), self.clock);
             synced.map_err(|error| error.context("sync after the load"))?;
@@ -215,11 +216,12 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         };
         let Some(mut result) = result else { return Ok(None) };
         if mix.ends.operations.is_some() {
-            // Counted out beforehand, as a load is: over with its last operation.
+            // The operations were counted out beforehand, as in a load: the role ends with the
+            // last.
             result.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
-        // Data that was never stored cannot be wrong; the check took its time all the same. The
-        // engine is described only then: that may load a library, in memory that counts.
+        // Data that was never stored cannot be wrong; the check took its time all the same. Only
+        // then is the engine described: that may load a library, in memory that counts.
         let ops = || result.roles.iter().flat_map(|role| role.ops.values());
         if ops().any(|op| op.wrong > 0) && G::Engine::describe().capabilities.stores_nothing {
             let ops = result.roles.iter_mut().flat_map(|role| role.ops.values_mut());
@@ -262,7 +264,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         Ok(self.read_result(reporter))
     }
 
-    /// The result of a phase that only reads, at its end.
+    /// Returns the result of a phase that only reads, at its end.
     fn read_result(&self, reporter: verify::Reporter) -> PhaseResult {
         PhaseResult {
             started_unix_ns: reporter.started_unix_ns,
@@ -275,7 +277,8 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     fn audit(&self, phase: u32, graph: &GraphCase, reporter: verify::Reporter) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
-        let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
+        let untouched =
+            before.iter().any(loads) && before.iter().all(|phase| phase.mix().is_none());
         let loaded = self.job.data.graph.as_ref().filter(|_| untouched).map(|graph| graph.totals);
         let total = self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts);
         let tell = |done| reporter.report(done, total);
@@ -298,7 +301,7 @@ struct Finish<'j> {
 }
 
 impl Finish<'_> {
-    /// Reports the result, and waits for go. True: the program stopped the phase.
+    /// Reports the result, and waits for the order to go on. True: the program stopped the phase.
     fn report(self, result: PhaseResult, counters: &dyn Fn() -> Counters) -> Result<bool> {
         let stopped = result.stopped;
         send(&Event::Finished {
@@ -325,7 +328,7 @@ impl Finish<'_> {
     }
 }
 
-/// How a link and its count are kept together by this engine.
+/// Returns how a link and its count are kept consistent with this engine.
 fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolation {
     match graph.consistency.isolation() {
         Isolation::Transaction if !engine.has_atomic_link_counts(options) => Isolation::Latch,
@@ -337,7 +340,7 @@ fn require_open<E>(engine: Option<&E>) -> Result<&E> {
     engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
 }
 
-/// A thread of the first role's used this as well.
+/// Adds usage to that of the first role.
 fn add_usage(roles: &mut [RoleResult], used: &ThreadsUsage) {
     let usage = roles.iter_mut().take(1).filter_map(|role| role.usage.as_mut());
     usage.for_each(|usage| *usage = usage.and(used));

@@ -1,22 +1,22 @@
-//! The keys of a database that was there, as the command `sample` lists them.
+//! The keys of an existing database, as the command `sample` lists them.
 
 use kvdyno_engine::{Error, Result};
 use std::fs;
 use std::path::Path;
 
-/// A file's keys, each behind its length.
+/// The keys in a file, each behind its length.
 #[derive(Debug)]
 pub(crate) struct KeyList {
     file: Vec<u8>,
-    /// Where each ends.
+    /// The offset at which each key ends.
     ends: Vec<u64>,
 }
 
-/// Bytes of a length.
+/// The bytes of a length.
 const LENGTH_BYTES: usize = 4;
 
 impl KeyList {
-    /// The list in a file.
+    /// Reads the list in a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let file = fs::read(path)
             .map_err(|error| Error::from(error).context(&format!("reading {}", path.display())))?;
@@ -35,7 +35,7 @@ impl KeyList {
         Ok(Self { file, ends })
     }
 
-    /// The key of a number. Numbers beyond the last begin with the first again.
+    /// Returns the key of a number. Numbers beyond the last key begin with the first again.
     pub(crate) fn key(&self, number: u64) -> &[u8] {
         let index = (number % self.ends.len() as u64) as usize;
         let before = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);

@@ -11,7 +11,7 @@ use crate::values::ValueAt;
 use kvdyno_engine::{Direction, Session, Walk, Write};
 use std::time::Duration;
 
-/// What a step does. `Put` is both insert and update: to an engine they are the same call.
+/// The action of a step. `Put` is both insert and update: to an engine they are the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Get,
@@ -32,51 +32,53 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// The same, of a record that may end by itself. Others look a time to live up as they write.
+    /// The action for a record that may expire. A `Put` changes; other actions look up the time to
+    /// live as they write.
     pub(crate) fn expiring(self, expires: bool) -> Self {
         if expires && self == Self::Put { Self::PutExpiring } else { self }
     }
 
-    /// It writes each of its keys, with a value.
+    /// Whether the action writes each of its keys, with a value.
     pub(crate) fn writes_values(self) -> bool {
         matches!(self, Self::Put | Self::PutExpiring | Self::Batch | Self::ReadModifyWrite)
     }
 }
 
-/// What, on which prepared keys and values.
+/// An action, and the prepared keys and values it is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyedStep {
     pub(crate) action: Action,
-    /// Its first key in the block; of a request to a drive, the offset, behind which is the length.
+    /// The index of its first key in the block. For a request to a drive, the index of the offset
+    /// in `numbers`, which the length follows.
     pub(crate) first: u32,
-    /// Keys; for a scan, records asked for.
+    /// The number of keys; for a scan, of requested records.
     pub(crate) items: u32,
-    /// Its first value in the block.
+    /// The index of its first value in the block.
     pub(crate) value: u32,
 }
 
 /// The keys and values of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Keyed {
-    /// The number behind each key; offset and length of each request to a drive.
+    /// The number that each key stands for; offset and length of each request to a drive.
     pub(crate) numbers: Vec<u64>,
     pub(crate) keys: Vec<u8>,
-    /// Where each key ends, where not all have one length.
+    /// The end of each key in `keys`; empty: all keys have one length.
     pub(crate) key_ends: Vec<u32>,
     pub(crate) values: Vec<ValueAt>,
-    /// How long each record lives that a value is written to; 0: until it is removed. Empty where
-    /// all do.
+    /// The time to live of the record of each value; 0: it lives until it is removed. Empty: all
+    /// records do.
     pub(crate) ttl_ns: Vec<u64>,
     /// Values that carry a header.
     pub(crate) arena: Vec<u8>,
-    /// Some step is a multiget: keys are needed as slices.
+    /// Whether some step is a multiget, which needs keys as slices.
     pub(crate) multigets: bool,
-    /// Some step is a batch: writes are needed as a list.
+    /// Whether some step is a batch, which needs writes as a list.
     pub(crate) batches: bool,
 }
 
 impl Keyed {
-    /// Puts the key of `number` behind the others, which are all as long; gives its bytes.
+    /// Appends the key of `number`; all keys have one length, which this returns.
     #[inline(always)]
     pub(crate) fn push(&mut self, number: u64, digits: Digits) -> u64 {
         let begin = self.keys.len();
@@ -86,7 +88,7 @@ impl Keyed {
         digits.len() as u64
     }
 
-    /// The same where each key has a length of its own.
+    /// Appends the key of `number`, which has a length of its own. Returns that length.
     pub(crate) fn push_of_its_length(&mut self, number: u64, keys: &KeyWriter) -> u64 {
         let bytes = keys.push(number, &mut self.keys);
         self.key_ends.push(self.keys.len() as u32);
@@ -117,19 +119,19 @@ impl KeyedBlock {
 /// A block as it is performed.
 pub(crate) struct View<'b> {
     pub(crate) data: &'b Keyed,
-    /// Of each key; 0: they have lengths of their own.
+    /// The length of each key; 0: keys have lengths of their own.
     pub(crate) key_bytes: usize,
-    /// What [`ValueAt`] points into.
+    /// The bytes that [`ValueAt`] points into.
     pub(crate) value_bytes: &'b [u8],
-    /// The keys as slices, where a multiget needs them.
+    /// The keys as slices; empty: no multiget needs them.
     pub(crate) refs: Vec<&'b [u8]>,
-    /// The writes, where a batch needs them; as many as values, in their order.
+    /// The writes, as many as values and in their order; empty: no batch needs them.
     pub(crate) writes: Vec<Write<'b>>,
-    /// Check every value read.
+    /// Whether to check every value that is read.
     pub(crate) verify: bool,
-    /// Reads keys back; for scans.
+    /// Parses keys that a scan shows.
     pub(crate) keys: &'b KeyWriter,
-    /// Numbers below this are there, and a scan must show them; none where keys are deleted.
+    /// Numbers below this exist, and a scan must show them; none: keys may be missing.
     pub(crate) all_there_below: Option<u64>,
 }
 
@@ -149,7 +151,7 @@ impl<'b> View<'b> {
         &self.data.keys[start as usize..ends[index] as usize]
     }
 
-    /// Offset and length of a request to a drive.
+    /// Returns the offset and the length of a request to a drive.
     #[inline]
     pub(crate) fn piece(&self, index: u32) -> (u64, u64) {
         let numbers = &self.data.numbers[index as usize..];
@@ -162,13 +164,14 @@ impl<'b> View<'b> {
         &self.value_bytes[stored.start..][..stored.bytes]
     }
 
-    /// How long the record lives that this value is written to; none: until it is removed.
+    /// Returns the time to live of the record of a value; none: it lives until it is removed.
     pub(crate) fn ttl(&self, index: u32) -> Option<Duration> {
         let ttl_ns = self.data.ttl_ns.get(index as usize).filter(|ttl_ns| **ttl_ns > 0)?;
         Some(Duration::from_nanos(*ttl_ns))
     }
 
-    /// All writes of a block in the order of its values: steps that write are prepared key by key.
+    /// Lists all writes of a block in the order of its values: steps that write are prepared key by
+    /// key.
     pub(crate) fn batch_writes(&self, steps: &[Step<KeyedStep>]) -> Vec<Write<'b>> {
         let mut writes = Vec::with_capacity(self.data.values.len());
         for step in steps.iter().map(|step| step.action) {
@@ -186,7 +189,7 @@ impl<'b> View<'b> {
 /// The state of one thread.
 pub(crate) struct Thread<S> {
     pub(crate) session: S,
-    /// A read-modify-write's new value.
+    /// The new value of a read-modify-write.
     pub(crate) buffer: Vec<u8>,
     pub(crate) forward: Walk,
     pub(crate) reverse: Walk,

@@ -12,13 +12,13 @@ use kvdyno_record::workload::{Data, Key, KeyFormat, Size};
 use std::io::Write as _;
 use std::sync::Arc;
 
-/// Writes keys, and reads back what it wrote.
+/// Writes keys, and parses the keys that it wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyWriter {
     digits: Digits,
-    /// Lengths by number, where they differ.
+    /// The distribution of lengths; none: all keys have one length.
     lengths: Option<Arc<Size>>,
-    /// The keys themselves, where they are those of a database that was there.
+    /// The keys themselves, of an existing database; none: keys are written from their numbers.
     listed: Option<Arc<KeyList>>,
 }
 
@@ -26,9 +26,9 @@ pub(crate) struct KeyWriter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digits {
     format: KeyFormat,
-    /// Of the longest key.
+    /// The bytes of the longest key.
     bytes: usize,
-    /// Bits that are scattered; 0: numbers are written as they are.
+    /// The number of bits that are scattered; 0: numbers are written as they are.
     scattered: u32,
 }
 
@@ -47,13 +47,13 @@ impl KeyWriter {
         Self { digits: Digits { format: key.format, bytes, scattered }, lengths, listed: None }
     }
 
-    /// What writes the keys of a data set.
+    /// The writer of the keys of a data set.
     pub(crate) fn from_data(data: &Data) -> Result<Self> {
         let listed = data.from.as_ref().map(|from| KeyList::read(&from.keys)).transpose()?;
         Ok(Self { listed: listed.map(Arc::new), ..Self::new(&data.key) })
     }
 
-    /// Length of every key; 0: they differ.
+    /// The length of every key; 0: lengths differ.
     #[inline]
     pub(crate) fn fixed_len(&self) -> usize {
         let differ = self.lengths.is_some()
@@ -62,7 +62,7 @@ impl KeyWriter {
         if differ { 0 } else { self.digits.bytes }
     }
 
-    /// What writes keys that all have one length; nothing where they differ.
+    /// The writer of keys that all have one length; none: lengths differ.
     #[inline]
     pub(crate) fn equal_length_digits(&self) -> Option<Digits> {
         (self.fixed_len() > 0).then_some(self.digits)
@@ -73,7 +73,7 @@ impl KeyWriter {
         self.digits.scattered == 0 && self.listed.is_none()
     }
 
-    /// The number that a key was written from; nothing where it was not written by this.
+    /// Returns the number that a key was written from; none: this writer did not write the key.
     pub(crate) fn read(&self, key: &[u8]) -> Option<u64> {
         if self.listed.is_some() {
             return None;
@@ -95,16 +95,16 @@ impl KeyWriter {
             }
         };
         let number = unscatter(written, self.digits.scattered);
-        // Most keys need no memory of their own to be written again.
+        // Most keys need no allocation to be written again.
         let mut short = [0; 64];
         let length = self.fixed_len();
         if length > 0 && length <= short.len() {
             self.digits.write(number, &mut short);
             return (key == &short[..length]).then_some(number);
         }
-        let mut again = Vec::with_capacity(key.len());
-        self.push(number, &mut again);
-        (again == key).then_some(number)
+        let mut rewritten = Vec::with_capacity(key.len());
+        self.push(number, &mut rewritten);
+        (rewritten == key).then_some(number)
     }
 
     /// The part of a key that is its number.
@@ -115,7 +115,7 @@ impl KeyWriter {
         key.get(key.len().saturating_sub(digits)..)
     }
 
-    /// Writes `number` behind what is in `out`, and gives the bytes that took.
+    /// Appends the key of `number` to `out`, and returns its length.
     pub(crate) fn push(&self, number: u64, out: &mut Vec<u8>) -> usize {
         let (start, Digits { format, bytes, scattered }) = (out.len(), self.digits);
         if let Some(listed) = &self.listed {
@@ -141,7 +141,7 @@ impl KeyWriter {
 }
 
 impl Digits {
-    /// Length of every key.
+    /// The length of every key.
     #[inline]
     pub(crate) fn len(self) -> usize {
         self.bytes
@@ -159,7 +159,7 @@ impl Digits {
         self.scattered == 0
     }
 
-    /// Writes what is scattered already, or is not to be.
+    /// Writes a number that is scattered already, or is not to be scattered.
     #[inline(always)]
     pub(crate) fn write_scattered(self, number: u64, out: &mut [u8]) {
         let out = &mut out[..self.bytes];
@@ -193,8 +193,8 @@ fn number(digits: &[u8]) -> u64 {
     digits.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Odd, and so without an inverse that is not: multiplying by it loses nothing, modulo any power of
-/// two.
+/// The factors of [`scatter`]. They are odd, so multiplying by them can be undone modulo any power
+/// of two.
 const ODD: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 
 /// A bijection of the numbers below 2^`bits` that leaves no order: `SplitMix64`'s finisher, with
@@ -212,13 +212,13 @@ fn scatter(number: u64, bits: u32) -> u64 {
     x ^ (x >> half)
 }
 
-/// The number that [`scatter`] makes `x` of.
+/// Returns the number from which [`scatter`] makes `x`.
 fn unscatter(mut x: u64, bits: u32) -> u64 {
     if bits == 0 {
         return x;
     }
     let (mask, half) = (u64::MAX >> (64 - bits), bits.div_ceil(2));
-    // Shifted by half the bits or more, it undoes itself.
+    // A shift by half the bits or more undoes itself.
     x ^= x >> half;
     for odd in ODD.into_iter().rev() {
         x = x.wrapping_mul(inverse(odd)) & mask;
@@ -227,13 +227,13 @@ fn unscatter(mut x: u64, bits: u32) -> u64 {
     x
 }
 
-/// Newton's way: each step doubles the bits that are right.
+/// Computes the inverse modulo 2^64 by Newton's method: each step doubles the correct bits.
 fn inverse(odd: u64) -> u64 {
     (0..6)
         .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// 16 lower-case hexadecimal digits.
+/// Formats a number as 16 lower-case hexadecimal digits.
 #[inline(always)]
 fn hex(number: u64) -> [u8; 16] {
     let (high, low) = (spread_nibbles((number >> 32) as u32), spread_nibbles(number as u32));
@@ -243,7 +243,7 @@ fn hex(number: u64) -> [u8; 16] {
     digits
 }
 
-/// The eight nibbles of a number, one in each byte.
+/// Returns the eight nibbles of a number, one in each byte.
 #[inline]
 fn spread_nibbles(half: u32) -> u64 {
     let x = u64::from(half);
@@ -252,7 +252,7 @@ fn spread_nibbles(half: u32) -> u64 {
     (x | (x << 4)) & 0x0f0f_0f0f_0f0f_0f0f
 }
 
-/// Nibbles as digits, eight at a time: `+ '0'`, and 39 more from ten on.
+/// Turns nibbles into digits, eight at a time: `+ '0'`, and 39 more from ten on.
 #[inline]
 fn letters(nibbles: u64) -> u64 {
     let from_ten = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Lands everywhere: each sixteenth of the keys has its share of new numbers.
+    /// Each sixteenth of the key space gets its share of new numbers.
     #[test]
     fn hashed_keys_land_everywhere() {
         let key = Key { order: KeyOrder::Hashed, ..Key::ordered(16, KeyFormat::Hex) };

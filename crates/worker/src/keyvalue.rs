@@ -71,7 +71,7 @@ impl<E: Engine> Kind for KeyValue<E> {
     }
 }
 
-/// One operation. Every value is read whole, or checked.
+/// Performs one operation. Every value is read whole, or checked.
 #[inline(always)]
 pub(crate) fn perform<S: Session>(
     thread: &mut Thread<S>,
@@ -100,7 +100,7 @@ pub(crate) fn perform<S: Session>(
     }
 }
 
-/// The operations whose own cost hides a call.
+/// Performs an operation whose own cost hides that of a call.
 #[inline(never)]
 fn perform_rare_action<S: Session>(
     thread: &mut Thread<S>,
@@ -165,9 +165,9 @@ fn perform_rare_action<S: Session>(
     }
 }
 
-/// A scan must begin with the key it was asked for, and, where keys are in order, show as many
-/// records as there are from there on, where nobody deletes. One that shows less counts what it
-/// left out as missing.
+/// Performs a scan. It must begin with the requested key if that exists. If keys are in order and
+/// none is deleted, it must show as many records as there are from that key on. Records that it
+/// leaves out count as missing.
 fn scan<S: Session>(
     session: &mut S,
     direction: Direction,
@@ -184,7 +184,7 @@ fn scan<S: Session>(
         records.add_record(view, key, value, sink);
         ControlFlow::Continue(())
     })?;
-    // After a hashed key the number of records is unknown, but for the key itself.
+    // The number of records after a hashed key is unknown; only the key itself is sure to exist.
     let existing = view.all_there_below.map_or(0, |records| match direction {
         _ if !view.keys.is_ordered() => u64::from(number < records),
         Direction::Forward => records.saturating_sub(number),
@@ -197,7 +197,8 @@ fn scan<S: Session>(
     Ok(())
 }
 
-/// The next records; past the last, the first again. Where there are records something is shown.
+/// Walks over the next records; past the last, over the first again. If there are records, some
+/// must be shown.
 fn walk<S: Session>(
     session: &mut S,
     walk: &mut Walk,
@@ -258,7 +259,7 @@ struct LookupCounts {
 }
 
 impl LookupCounts {
-    /// A value came back, or did not: to the key of this place and length.
+    /// Counts the answer to a lookup of the key with this index and length.
     #[inline(always)]
     fn value<S: Session>(
         &mut self,

@@ -1,4 +1,4 @@
-//! What the loops, the clock and the slices need of the work that they time: a kind of work
+//! The interface between the timed work and the loops, the clock and the slices. A kind of work
 //! prepares its operations in blocks and performs them one by one. Key-value operations are one
 //! kind (`keyvalue`), requests of a graph the other (`graph`).
 
@@ -13,23 +13,23 @@ use std::io;
 
 /// A kind of work.
 pub(crate) trait Kind: Sized + 'static {
-    /// What is worked on.
+    /// The engine that the work is performed on.
     type Engine: Engine;
-    /// One thread's handle on it.
+    /// One thread's handle on the engine.
     type Handle<'e>;
-    /// What a step of a block is, beside what every step is.
+    /// The part of a step that differs between kinds of work.
     type Action: Copy;
-    /// What the steps of a block point at.
+    /// The data that the steps of a block point at.
     type Data: Default;
     /// A block as it is performed.
     type View<'b>;
-    /// Where a thread's operations come from.
+    /// The source of a thread's operations.
     type Source<'p>: Supply<Self::Action, Self::Data> + Send;
 
-    /// A handle for the calling thread, which will do what `source` prepares.
+    /// Opens a handle for the calling thread, which will perform the operations of `source`.
     fn open<'e>(engine: &'e Self::Engine, source: &Self::Source<'_>) -> Result<Self::Handle<'e>>;
 
-    /// What performing `block` needs.
+    /// Returns the data that performing `block` needs.
     fn view<'b>(
         source: &'b Self::Source<'_>,
         block: &'b BlockOf<Self>,
@@ -46,7 +46,7 @@ pub(crate) trait Kind: Sized + 'static {
         sink: &mut u64,
     ) -> Result<()>;
 
-    /// Adds the requests of a step, which began at a time, to a recording.
+    /// Adds the requests of a step, which began at `_began_ns`, to a recording.
     fn record(
         _step: &Step<Self::Action>,
         _view: &Self::View<'_>,
@@ -68,7 +68,7 @@ pub(crate) trait Kind: Sized + 'static {
     }
 }
 
-/// A block of a kind's.
+/// A block of a kind of work.
 pub(crate) type BlockOf<K> = Block<<K as Kind>::Action, <K as Kind>::Data>;
 
 /// Prepares operations.
@@ -76,16 +76,17 @@ pub(crate) trait Supply<A, D> {
     /// Prepares up to `steps` operations. False: there are none left.
     fn fill(&mut self, block: &mut Block<A, D>, steps: usize) -> bool;
 
-    /// The block was worked off; the steps from `done` on were not, and those in `failed` failed.
+    /// Settles a block after it was performed: the steps from `done` on were not begun, and those
+    /// in `failed` failed.
     fn settle(&mut self, block: &Block<A, D>, done: usize, failed: &[usize]);
 
-    /// How many operations one block can hold. What [`Self::fill`] is asked for within this it
-    /// delivers, so that a count of operations taken beforehand is exact; not so what was recorded,
-    /// which is counted out by itself.
+    /// The most operations that one block can hold. [`Self::fill`] prepares every number of steps
+    /// up to this, so that a count of operations taken beforehand is exact. Recorded requests are
+    /// an exception: they are counted out by the dealer.
     fn steps_max(&self) -> usize;
 
-    /// How many recorded requests were due in the first nanoseconds of the phase and not prepared.
-    /// Called once, when the phase is over.
+    /// Counts the recorded requests that were due in the first `_until_ns` of the phase and not
+    /// prepared. Called once, when the phase is over.
     fn count_unprepared(&mut self, _until_ns: u64) -> u64 {
         0
     }

@@ -1,10 +1,10 @@
-//! What every engine of kvdyno links: the protocol with the program, the clock, keys, values,
-//! operation mixes, the hot loop and its recorders.
+//! The load generator that every engine of kvdyno links: the protocol with the program, the clock,
+//! keys, values, operation mixes, the hot loop and its recorders.
 //!
-//! An engine's worker is one line: `kvdyno_worker::main::<MyEngine>()`, that of a server
-//! `kvdyno_worker::main_served::<MyClient>()`. The driver is generic over
+//! The worker of an engine is one line: `kvdyno_worker::main::<MyEngine>()`. The worker of a server
+//! is `kvdyno_worker::main_served::<MyClient>()`. The driver is generic over
 //! the engine, so that an operation is a direct, inlinable call.
-//! It does not judge or format anything. A worker writes raw counts and times; limits, readings of
+//! A worker does not judge or format anything. It writes raw counts and times; limits, readings of
 //! the machine and verdicts belong to the program.
 
 mod attached;
@@ -87,7 +87,7 @@ An engine that is a server can be one that somebody runs (describe, run, serve)
 /// The exit code of a call that cannot be understood, and of an engine that lacks its library.
 const REFUSED: u8 = 2;
 
-/// A worker's whole life.
+/// The `main` of an engine's worker.
 pub fn main<E: Engine>() -> ExitCode {
     main_with_graph::<OverKeys<E>>()
 }
@@ -143,7 +143,8 @@ pub fn end_process(error: &Error) -> ! {
     std::process::abort();
 }
 
-/// `None`: it has no such command.
+/// Parses the arguments and carries out the command. `carry_out` returns `None` for a command that
+/// the worker does not have.
 fn run_command<E: Engine>(
     carry_out: impl Fn(Command, Option<&str>) -> Option<Result<ExitCode>>,
 ) -> ExitCode {
@@ -158,7 +159,7 @@ fn run_command<E: Engine>(
         return report_error(&error.into(), ExitCode::FAILURE);
     }
     let loaded = match by {
-        // It needs none: it runs already.
+        // A server that runs already needs no library.
         CodeSource { server: Some(_), .. } => Ok(()),
         CodeSource { ref library, server: None } => E::use_library(library.as_deref()),
     };
@@ -179,18 +180,19 @@ enum Command {
     Serve,
     Pledge,
     Recover,
-    /// Where, and which checks.
+    /// The scratch directory, and the words that select checks.
     Conformance(PathBuf, String),
 }
 
-/// The engine's code: a library or program of that path, or a running server.
+/// The source of the engine's code: a library or program at a path, or a running server. Neither:
+/// the default.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CodeSource {
     library: Option<PathBuf>,
     server: Option<String>,
 }
 
-/// The command, and the source of the engine's code.
+/// Parses the command and the source of the engine's code.
 fn parse_command(arguments: Vec<OsString>) -> Option<(Command, CodeSource)> {
     let (mut words, mut by) = (Vec::new(), CodeSource::default());
     let mut arguments = arguments.into_iter();
@@ -229,7 +231,7 @@ fn describe<E: Engine>() -> Result<ExitCode> {
     print_description(E::describe(), None)
 }
 
-/// `server`: the attached server, if it is one.
+/// Prints the description as JSON. `server`: the attached server; none: the engine is not attached.
 fn print_description(engine: Description, server: Option<AttachedServer>) -> Result<ExitCode> {
     let description = WorkerDescription {
         protocol: PROTOCOL,
@@ -261,7 +263,7 @@ fn run<G: GraphEngine>() -> Result<ExitCode> {
     report_end(job::run::<G>(&job, clock, &listener), clock)
 }
 
-/// `None`: it was refused.
+/// Greets the program and reads its job. `None`: the job was refused.
 fn read_job(about: clock::About) -> Result<Option<(Job, Listener)>> {
     output::send(&Event::Hello {
         protocol: PROTOCOL,

@@ -1,32 +1,32 @@
-//! Which of the numbers below the newest have no key: never written by a load that draws its keys,
-//! or deleted since.
+//! The numbers below the newest that have no key: a load that draws its keys never wrote them, or
+//! they were deleted since.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Numbers of one page: its bits are 64 KiB.
+/// The numbers of one page, whose bits take 64 KiB.
 const PAGE_NUMBERS: u64 = 1 << 19;
 
 type Page = Box<[AtomicU64]>;
 
-/// One bit a number, in memory only where some key is missing.
+/// The set of missing keys: one bit per number. Only pages with a missing key are in memory.
 ///
-/// Threads mark what they did block by block, after the times of the block were taken. Where two of
-/// them deleted and wrote one key within a block, the order is lost, and the count may be off by
-/// that key.
+/// Threads mark their writes and deletions block by block, after the times of the block were taken.
+/// If two threads deleted and wrote one key within a block, the order is lost, and the count may be
+/// off by that key.
 #[derive(Debug)]
 pub(crate) struct MissingKeys {
     pages: Vec<OnceLock<Page>>,
 }
 
 impl MissingKeys {
-    /// None of `0..numbers` is missing.
+    /// The set for `0..numbers` with no key missing.
     pub(crate) fn none(numbers: u64) -> Self {
         let pages = numbers.div_ceil(PAGE_NUMBERS);
         Self { pages: (0..pages).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Of `0..numbers` all are missing from `0..loaded` but those that `written` names.
+    /// The set for `0..numbers` in which all of `0..loaded` are missing except those in `written`.
     pub(crate) fn all_but(numbers: u64, loaded: u64, written: impl Iterator<Item = u64>) -> Self {
         let missing = Self::none(numbers.max(loaded));
         (0..loaded).for_each(|number| missing.add(number));
@@ -34,7 +34,7 @@ impl MissingKeys {
         missing
     }
 
-    /// The key of `number` was deleted.
+    /// Notes that the key of `number` was deleted.
     #[inline]
     pub(crate) fn add(&self, number: u64) {
         let Some(page) = self.pages.get((number / PAGE_NUMBERS) as usize) else { return };
@@ -47,7 +47,7 @@ impl MissingKeys {
         }
     }
 
-    /// The key of `number` was written.
+    /// Notes that the key of `number` was written.
     #[inline]
     pub(crate) fn remove(&self, number: u64) {
         let page = self.pages.get((number / PAGE_NUMBERS) as usize).and_then(OnceLock::get);
@@ -58,14 +58,14 @@ impl MissingKeys {
         }
     }
 
-    /// How many are missing.
+    /// The number of missing keys.
     pub(crate) fn count(&self) -> u64 {
         let words = self.pages.iter().filter_map(OnceLock::get).flatten();
         words.map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
     }
 }
 
-/// The word of a page, and the bit in it.
+/// Returns the index of a number's word in its page, and its bit in that word.
 #[inline]
 fn position(number: u64) -> (usize, u64) {
     let in_page = number % PAGE_NUMBERS;

@@ -1,5 +1,6 @@
-//! A server whose records are on a block device. The device is locked for it. Its other files lie
-//! in memory, in a directory without a name that goes with the last process that has it open.
+//! A server whose records are on a block device, which is locked for the server. Its other files
+//! are in memory, in a directory without a name that vanishes with the last process that has it
+//! open.
 
 use kvdyno_engine::{Error, ErrorClass, Result};
 use rustix::fs::OFlags;
@@ -13,12 +14,14 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A program that examines a device has it open for a moment, a killed server until it has ended.
+/// How long to wait for a device: a program that examines it has it open for a moment, a killed
+/// server until it has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a supervisor has of a device, for as long as its server may be started anew.
+/// A device and the directory for its server, held by the supervisor for as long as it may start
+/// the server anew.
 pub(crate) struct OnDevice {
-    /// Exclusively: it cannot be mounted meanwhile.
+    /// The device, opened exclusively: it cannot be mounted meanwhile.
     _device: File,
     dir: OwnedFd,
 }
@@ -29,17 +32,17 @@ impl OnDevice {
             let what = format!("failed to {what}: {error}");
             Error::new(ErrorClass::Unavailable, what)
         };
-        let held = open_exclusive(device)
+        let file = open_exclusive(device)
             .map_err(|error| refused(&format!("open {}", device.display()), error))?;
-        // Its server has it open as well: until it has ended the device stays locked.
-        fcntl_setfd(&held, FdFlags::empty()).map_err(io::Error::from)?;
+        // The server inherits the open file, so the device stays locked until the server has ended.
+        fcntl_setfd(&file, FdFlags::empty()).map_err(io::Error::from)?;
         let dir = mount_tmpfs()
             .map_err(|error| refused("make a directory in memory (root, Linux 5.2)", error))?;
-        Ok(Self { _device: held, dir })
+        Ok(Self { _device: file, dir })
     }
 
-    /// For this process, and for its children until they are another program: their working
-    /// directory it may stay.
+    /// The path of the directory, for this process and for its children until they execute another
+    /// program. It may stay their working directory.
     pub(crate) fn dir(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.dir.as_raw_fd()))
     }
@@ -59,7 +62,7 @@ fn open_exclusive(device: &Path) -> io::Result<File> {
     }
 }
 
-/// A filesystem in memory that is mounted nowhere.
+/// Makes a filesystem in memory that is mounted nowhere.
 fn mount_tmpfs() -> io::Result<OwnedFd> {
     let files = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(files.as_fd())?;

@@ -1,4 +1,4 @@
-//! What a worker writes: event lines to the program, bulk files into the case's directory.
+//! The output of a worker: event lines to the program, bulk files in the case's directory.
 
 use crate::clock::unix_ns;
 use kvdyno_engine::{EngineEvent, Error, ErrorClass, Result};
@@ -13,22 +13,22 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Where the program reads; none: standard output.
+/// The file that the program reads; none: standard output.
 static PROGRAM: Mutex<Option<File>> = Mutex::new(None);
 
-/// Keeps standard output for what the worker writes. What an engine's code prints there goes to
-/// standard error from now on.
+/// Reserves standard output for the worker's own lines. From now on, whatever an engine's code
+/// prints there goes to standard error.
 pub(crate) fn reserve_stdout() -> io::Result<()> {
-    let kept = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept.into());
+    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(stdout.into());
     Ok(())
 }
 
 /// Writes to the program at once.
 pub(crate) fn write(bytes: &[u8]) -> io::Result<()> {
     match &mut *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) {
-        Some(kept) => kept.write_all(bytes),
+        Some(reserved) => reserved.write_all(bytes),
         None => io::stdout().write_all(bytes),
     }
 }
@@ -49,7 +49,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes them in the case's directory; none may be there yet.
+    /// Creates the files in the case's directory, where none of them may exist yet.
     pub(crate) fn create(dir: &Path) -> Result<Self> {
         let make = |name: &str| {
             let path = dir.join(name);
@@ -79,7 +79,7 @@ impl Files {
         write_line(&mut self.series, slice)
     }
 
-    /// Adds what happened inside the engine.
+    /// Adds events of the engine.
     pub(crate) fn events(&mut self, events: &[EngineEvent]) -> Result<()> {
         events.iter().try_for_each(|event| write_line(&mut self.events, event))
     }

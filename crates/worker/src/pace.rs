@@ -1,8 +1,8 @@
-//! When an open loop's operations are due.
+//! The schedule of an open loop: when its operations are due.
 //!
-//! The schedule runs on whether or not the engine keeps up: an operation that comes late starts at
-//! once and is charged from its scheduled time, none is skipped, and the one after it keeps its own
-//! time. So a warm-up cannot pile up a burst, and a stall cannot hide.
+//! The schedule runs on whether or not the engine keeps up. A late operation starts at once and is
+//! charged from its scheduled time, none is skipped, and the next one keeps its own time. So a
+//! warm-up cannot pile up a burst, and a stall cannot hide.
 
 use crate::rng::Rng;
 use kvdyno_record::workload::{Rate, Schedule, Step};
@@ -12,27 +12,27 @@ use kvdyno_record::workload::{Rate, Schedule, Step};
 pub(crate) struct Pace {
     start: u64,
     gap_ns: f64,
-    /// When the next operation would be due at the mean rate, since the start.
+    /// The time since the start at which the next operation would be due at the mean rate.
     even_ns: f64,
-    /// When it is due.
+    /// The time since the start at which it is due.
     offset_ns: f64,
     issued: u64,
     poisson: Option<Rng>,
     course: Option<Course>,
-    /// The times of operations are known when they are prepared.
+    /// Whether the times are recorded: they are known when operations are prepared.
     recorded: bool,
 }
 
-/// Recorded requests are prepared in small pieces: the gaps that follow are unknown.
+/// The most recorded requests in a block: it is small, because the following gaps are unknown.
 const RECORDED_STEPS: usize = 16;
 
-/// A rate that changes, as time that runs faster and slower: what is due at the mean rate after so
-/// many nanoseconds is due when the changing rate has come as far. So gaps stay equal, or
-/// exponential, in number of operations.
+/// A changing rate, as time that runs faster and slower. An operation that is due at some time
+/// under the mean rate is due when the changing rate has produced as many operations. So gaps stay
+/// equal, or exponential, in number of operations.
 #[derive(Debug)]
 struct Course {
     rate: Rate,
-    /// The step at hand, and the operations due before it.
+    /// The current step with its index, and the operations due before it.
     index: u64,
     step: Step,
     before: f64,
@@ -45,7 +45,8 @@ impl Course {
         changes.then(|| Self { rate: rate.clone(), index: 0, step: step(), before: 0.0 })
     }
 
-    /// When it is as late as `even_ns` at the mean rate. That may only grow.
+    /// Returns the time that corresponds to `even_ns` under the mean rate. `even_ns` may only grow
+    /// from call to call.
     fn due_ns(&mut self, even_ns: f64) -> f64 {
         let due = even_ns * self.rate.operations_per_s / 1e9;
         loop {
@@ -54,7 +55,7 @@ impl Course {
                 return self.step.start_ns + self.step.find_time(due - self.before);
             }
             if self.step.length_ns.is_infinite() {
-                // The rate has come to zero: nothing is due any more.
+                // The rate has come to zero: no more operations are due.
                 return f64::INFINITY;
             }
             (self.index, self.before) = (self.index + 1, until);
@@ -88,13 +89,13 @@ impl Pace {
         pace
     }
 
-    /// Of one thread's schedule, on average.
+    /// The mean gap in one thread's schedule.
     fn gap_ns(rate: &Rate, (_, threads): (u32, u32)) -> f64 {
         1e9 * f64::from(threads) / rate.operations_per_s
     }
 
-    /// How many operations of one thread are due in a span of time, at least one; where the rate
-    /// changes, when it is low.
+    /// The number of operations of one thread that are due in a span of time, at least one. If the
+    /// rate changes, its lowest value counts.
     pub(crate) fn count_thread_steps(rate: &Rate, thread: (u32, u32), span_ns: u64) -> usize {
         if rate.schedule == Schedule::Recorded {
             return RECORDED_STEPS;
@@ -106,12 +107,12 @@ impl Pace {
         self.course.as_mut().map_or(self.even_ns, |course| course.due_ns(self.even_ns))
     }
 
-    /// When the operation is due that [`Self::next`] gives out next.
+    /// The time of the operation that [`Self::next`] gives out next.
     pub(crate) fn due(&self) -> u64 {
         self.start.saturating_add(self.offset_ns as u64)
     }
 
-    /// When the next operation is due.
+    /// Returns the time at which the next operation is due, and advances.
     pub(crate) fn next(&mut self) -> u64 {
         let due = self.due();
         self.issued += 1;
@@ -123,8 +124,8 @@ impl Pace {
         due
     }
 
-    /// Puts into `due` when the next `steps` operations are due. Of recorded ones the times since
-    /// the start are there: they become those of the clock.
+    /// Fills `due` with the times of the next `steps` operations. For recorded operations, `due`
+    /// has times since the start already: they become times of the clock.
     pub(crate) fn schedule(&mut self, due: &mut Vec<u64>, steps: usize) {
         if !self.recorded {
             due.extend((0..steps).map(|_| self.next()));
@@ -136,8 +137,8 @@ impl Pace {
         self.offset_ns = due.last().map_or(self.offset_ns, |last| (last - self.start) as f64);
     }
 
-    /// How many operations are due in a span of time, at least one; where the rate changes, when it
-    /// is low.
+    /// The number of operations that are due in a span of time, at least one. If the rate changes,
+    /// its lowest value counts.
     pub(crate) fn count_steps(&self, span_ns: u64) -> usize {
         if self.recorded {
             return RECORDED_STEPS;
@@ -146,8 +147,8 @@ impl Pace {
         ((span_ns as f64 / self.gap_ns * slowest) as usize).max(1)
     }
 
-    /// Operations due before `deadline` that [`Self::next`] has not given out; what was recorded is
-    /// not known here.
+    /// Counts the operations due before `deadline` that [`Self::next`] has not given out; 0 for
+    /// recorded ones, which are not known here.
     pub(crate) fn count_until(mut self, deadline: u64) -> u64 {
         if self.recorded {
             return 0;
@@ -158,7 +159,7 @@ impl Pace {
     }
 }
 
-/// The lowest rate, beside the mean; a tenth at least, as it is not for long.
+/// The lowest rate as a share of the mean; at least a tenth, because it does not last long.
 fn lowest_rate_share(rate: &Rate) -> f64 {
     (rate.least_rate() / rate.operations_per_s).clamp(0.1, 1.0)
 }
@@ -243,8 +244,8 @@ mod tests {
         }
     }
 
-    /// Each step has the operations of its own rate, and the sum over steps is what was promised
-    /// for their time.
+    /// Each step has the operations of its own rate, and the sum over steps is the mean that was
+    /// promised for their time.
     #[test]
     fn every_step_of_a_wave_has_its_rate() {
         let rate = waving(1_000.0, Schedule::Fixed, (900.0, 60, 5));
@@ -281,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Arrivals that know nothing of each other, at a rate that changes: a Poisson count each step.
+    /// Independent arrivals at a changing rate: each step has a Poisson count.
     #[test]
     fn a_waving_poisson_schedule_has_its_rate_and_its_variance() {
         let rate = waving(10_000.0, Schedule::Poisson, (8_000.0, 100, 1));
@@ -347,7 +348,7 @@ mod tests {
         assert_eq!(times[4..], [u64::MAX; 2]);
     }
 
-    /// One operation each two seconds, by two threads in turn.
+    /// One operation every two seconds, by two threads in turn.
     #[test]
     fn a_rate_may_be_below_one_a_second() {
         let rate = Rate::new(0.5, Schedule::Fixed);

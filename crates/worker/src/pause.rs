@@ -1,10 +1,10 @@
-//! The end of a turn: all threads of a phase wait until the next one begins. Each leaves the time
-//! that it waited out of its own.
+//! The end of a turn: all threads of a phase wait until the next turn begins. Each thread leaves
+//! the time that it waited out of its own time.
 
 use crate::clock::Clock;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where the threads of a phase wait between turns.
+/// The barrier at which the threads of a phase wait between turns.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
     state: Mutex<State>,
@@ -13,19 +13,19 @@ pub(crate) struct Pause {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Threads that have ended their turn.
+    /// The number of threads that have ended their turn.
     waiting: usize,
-    /// Turns that are over for all.
+    /// The number of turns that are over for all.
     turns: u64,
-    /// Nobody waits any more: the phase is over.
+    /// Whether the phase is over: no thread waits any more.
     over: bool,
 }
 
 impl Pause {
-    /// Waits until the turn is over for all; `arrived` is called once this thread is waited for no
-    /// more. Takes that time off the clock, and returns it.
+    /// Waits until the next turn begins. `arrived` is called once this thread counts as waiting.
+    /// Takes the time of the wait off the clock, and returns it.
     pub(crate) fn wait<C: Clock>(&self, clock: &mut C, arrived: impl FnOnce()) -> u64 {
-        // Before anybody can know that it waits: from then on its process may be stopped.
+        // Read before others can see that this thread waits: then its process may be stopped.
         let since = clock.now();
         let turn = {
             let mut state = self.lock();
@@ -43,13 +43,13 @@ impl Pause {
         paused_ns
     }
 
-    /// Whether so many threads wait, which are all that still work.
+    /// Whether all of the `threads` that still work are waiting.
     pub(crate) fn has_all(&self, threads: usize) -> bool {
         let waiting = self.lock().waiting;
         waiting > 0 && waiting >= threads
     }
 
-    /// The next turn begins.
+    /// Begins the next turn.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.turns += 1;
@@ -57,7 +57,7 @@ impl Pause {
         self.ended.notify_all();
     }
 
-    /// The phase is over: nobody waits any more.
+    /// Ends all waits: the phase is over.
     pub(crate) fn end_all(&self) {
         self.lock().over = true;
         self.ended.notify_all();

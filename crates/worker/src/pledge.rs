@@ -1,6 +1,6 @@
-//! The worker's part of `kvdyno torture`: it writes versions of records and acknowledges each
-//! after the engine did, until it is killed or the power fails. Afterwards it reads which versions
-//! are there. [`Units`] defines the writes; the program judges what is missing.
+//! The worker's part of `kvdyno torture`. It writes versions of records and acknowledges each after
+//! the engine did, until it is killed or the power fails. Afterwards it reads which versions exist.
+//! [`Units`] defines the writes; the program judges what is missing.
 
 use crate::rng::Rng;
 use crate::values::{is_sound, parse_version, seal};
@@ -14,12 +14,12 @@ use std::os::unix::fs::FileExt as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A write that is refused is tried again so often: what an engine acknowledges after an error
-/// counts as much as before it.
+/// How often a refused write is tried: writes that an engine acknowledges after an error count as
+/// much as those before it.
 const TRIES: u32 = 4;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
-/// Records of one step of a walk.
+/// The number of records in one step of a walk.
 const WALK_RECORDS: u64 = 1000;
 
 /// Reads a [`Pledge`], performs it, and reports how far it came.
@@ -34,9 +34,9 @@ fn perform(run_session: &RunSession<'_>) -> Result<ExitCode> {
     let mut done = Pledged::default();
     for sitting in 0..pledge.sittings {
         let share = |sitting| pledge.writes * sitting / pledge.sittings;
-        let written = run_session(&pledge, share(sitting)..share(sitting + 1));
-        let (acknowledged, refused) = match written {
-            Ok(written) => written,
+        let outcome = run_session(&pledge, share(sitting)..share(sitting + 1));
+        let (acknowledged, refused) = match outcome {
+            Ok(outcome) => outcome,
             Err(error) => (0, Some(error)),
         };
         done.acknowledged += acknowledged;
@@ -59,7 +59,7 @@ fn run_session<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, O
         let outcome = run_writer(&engine, pledge, writer, writes.clone(), &mut acknowledged);
         (acknowledged, outcome.err())
     });
-    // After an error there is nothing left to promise.
+    // After an error there is nothing left to sync and acknowledge.
     let synced = if refused.is_none() { sync(&engine, pledge) } else { Ok(()) };
     let closed = engine.close().map_err(|error| error.context("closing"));
     Ok((acknowledged, refused.or(synced.and(closed).err())))
@@ -72,7 +72,7 @@ fn sync<E: Engine>(engine: &E, pledge: &Pledge) -> Result<()> {
     Ok(acknowledgements.write_all_at(&pledge::acknowledgement(pledge::SYNCED, 0), 0)?)
 }
 
-/// Runs writers side by side, and adds their answers up.
+/// Runs writers side by side. Returns the sum of their acknowledged writes, and the first error.
 fn run_writers(
     writers: u64,
     run_writer: &(dyn Fn(u64) -> (u64, Option<Error>) + Sync),
@@ -108,7 +108,7 @@ fn run_writer<E: Engine>(
         }
         acknowledgements.write_all_at(&pledge::acknowledgement(writer, number), 0)?;
         *acknowledged += 1;
-        // Writers take turns.
+        // Different writers do this at different numbers.
         if (number + writer * 7).is_multiple_of(pledge.writeback_every.max(1)) {
             write_back(&pledge.victim);
         }
@@ -116,7 +116,7 @@ fn run_writer<E: Engine>(
     Ok(())
 }
 
-/// Writes out what waits in the page cache. A drive that fails has failed the engine's own calls.
+/// Writes the page cache out. Its errors are ignored: a failing drive fails the engine's own calls.
 fn write_back(victim: &Victim) {
     let dir = victim.location.directory().ok().and_then(|dir| File::open(dir).ok());
     if let Some(dir) = dir {
@@ -126,7 +126,7 @@ fn write_back(victim: &Victim) {
 
 type Record = ([u8; KEY_BYTES as usize], Vec<u8>);
 
-/// The records of a writer's write, sealed.
+/// Makes the sealed records of a write of a writer.
 fn make_records(units: &Units, writer: u64, number: u64) -> Vec<Record> {
     let (unit, version) = units.write(number);
     let sealed = |record: u64| {
@@ -154,7 +154,7 @@ pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
     let recovered = match E::open(&victim.location, &victim.options, &victim.units.shape()) {
         Ok(engine) => {
             let recovered = read_recovered(&engine, &victim);
-            // Nothing is written any more, and its background writes do not matter.
+            // No more writes follow, and the engine's background writes do not matter.
             std::mem::forget(engine);
             recovered
         }
@@ -189,7 +189,7 @@ fn read_recovered<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
     recovered
 }
 
-/// Reads a value as that of a record.
+/// Parses a value as the value of a record.
 fn reading(record: u64, value: &[u8]) -> Reading {
     let sound = value.len() == value_bytes(record) && is_sound(value, record);
     if sound { Reading::Version(parse_version(value)) } else { Reading::Torn }
@@ -228,8 +228,8 @@ fn line() -> Result<String> {
     Ok(line)
 }
 
-/// Exits at once. The engine's own threads may be at work, and exit handlers of a C++ library
-/// would free what they use.
+/// Writes a line to the program, and exits at once. The engine's own threads may be at work, and
+/// exit handlers of a C++ library would free what these threads use.
 fn report(line: &[u8]) -> Result<ExitCode> {
     crate::output::write(line)?;
     end()

@@ -1,25 +1,25 @@
-//! Which key numbers exist: shared by the threads of a case, touched once a block and never by an
-//! operation.
+//! The key numbers that exist. The threads of a case share this; they touch it once per block, and
+//! never in an operation.
 
 use crate::missing::MissingKeys;
 use kvdyno_record::crew::RankId;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Numbers handed to a thread at a time.
+/// The count of numbers that a thread gets at a time.
 const CHUNK: u64 = 64;
 
-/// The numbers `0..visible` exist; above them, inserts are at work.
+/// The numbers `0..visible` exist; above them, inserts are under way.
 ///
-/// Of a crew each rank has numbers of its own above those that were loaded, and counts them without
-/// a gap: it knows nothing of the others' inserts, and chooses among what it knows. By
-/// [`Population::key`] they become the numbers of keys, which no two ranks share.
+/// In a crew each rank has its own numbers above the loaded ones, and counts them without a gap: it
+/// knows nothing of the inserts of other ranks, and chooses among the numbers it knows.
+/// [`Population::key`] turns them into the numbers of keys, which no two ranks share.
 #[derive(Debug)]
 pub(crate) struct Population {
     loaded: u64,
     seat: RankId,
     state: Mutex<State>,
-    /// Where keys are deleted, or were never loaded.
+    /// The keys that were deleted, or never loaded; none: keys cannot be missing.
     missing: Option<MissingKeys>,
 }
 
@@ -27,14 +27,15 @@ pub(crate) struct Population {
 struct State {
     /// The first number that was never given out.
     next: u64,
-    /// What each inserting thread was given and has not yet inserted.
+    /// The numbers that each inserting thread was given and has not yet inserted.
     claims: Vec<Range<u64>>,
-    /// Given, never inserted: an interrupted block, a failed insert. Handed out again first.
+    /// Numbers that were given and never inserted, because a block was interrupted or an insert
+    /// failed. They are given out again first.
     returned: Vec<Range<u64>>,
 }
 
 impl Population {
-    /// After a load of `records`.
+    /// The population after a load of `records`.
     pub(crate) fn new(records: u64, seat: RankId) -> Self {
         Self {
             loaded: records,
@@ -44,23 +45,23 @@ impl Population {
         }
     }
 
-    /// The same without the keys that are `missing`, and with a look at what is deleted.
+    /// The same population without the `missing` keys, which deletions add to.
     pub(crate) fn with_missing(self, missing: Option<MissingKeys>) -> Self {
         Self { missing, ..self }
     }
 
-    /// What is missing, where that is looked at.
+    /// The missing keys; none: keys cannot be missing.
     pub(crate) fn missing(&self) -> Option<&MissingKeys> {
         self.missing.as_ref()
     }
 
-    /// How many were loaded, or were to be.
+    /// The number of records that were loaded, or were to be.
     pub(crate) fn loaded_records(&self) -> u64 {
         self.loaded
     }
 
-    /// How many keys there are while nobody inserts. Of a crew the first rank counts what was
-    /// loaded, and each what it inserted: together they are all.
+    /// The number of keys while no thread inserts. In a crew the first rank counts the loaded keys
+    /// and each rank those that it inserted: together they are all.
     pub(crate) fn live_records(&self) -> u64 {
         let state = self.lock();
         let open: u64 = state.returned.iter().map(|range| range.end - range.start).sum();
@@ -70,19 +71,20 @@ impl Population {
         (loaded + inserted).saturating_sub(missing)
     }
 
-    /// How many numbers exist without a gap.
+    /// The count of numbers that exist without a gap.
     pub(crate) fn visible(&self) -> u64 {
         let state = self.lock();
         let open = state.claims.iter().chain(&state.returned).filter(|range| !range.is_empty());
         open.map(|range| range.start).fold(state.next, u64::min)
     }
 
-    /// Keys are not simply the numbers: it is a crew's, and something was inserted, or is going to.
+    /// Whether keys differ from the numbers: in a crew, once something was inserted or is going to
+    /// be.
     pub(crate) fn strides(&self, grows: bool) -> bool {
         self.seat.ranks > 1 && (grows || self.lock().next > self.loaded)
     }
 
-    /// The key of a number: chunks of what the ranks of a crew insert take turns.
+    /// Returns the key of a number: the inserts of a crew's ranks take turns by chunks.
     #[inline]
     pub(crate) fn key(&self, number: u64) -> u64 {
         let Some(inserted) = number.checked_sub(self.loaded).filter(|_| self.seat.ranks > 1) else {
@@ -92,7 +94,7 @@ impl Population {
         self.loaded + chunk * CHUNK + inserted % CHUNK
     }
 
-    /// The number that has this key.
+    /// Returns the number that has this key.
     fn number(&self, key: u64) -> u64 {
         let Some(inserted) = key.checked_sub(self.loaded).filter(|_| self.seat.ranks > 1) else {
             return key;
@@ -101,7 +103,7 @@ impl Population {
         self.loaded + chunk * CHUNK + inserted % CHUNK
     }
 
-    /// A place for one inserting thread.
+    /// Adds a claim for one inserting thread. Returns its index.
     fn join(&self) -> usize {
         let mut state = self.lock();
         state.claims.push(0..0);
@@ -127,7 +129,7 @@ impl<'p> Inserter<'p> {
         Self { population, index: population.join(), range: 0..0 }
     }
 
-    /// A number that no other thread is given.
+    /// Returns a number that no other thread gets.
     pub(crate) fn next(&mut self) -> u64 {
         if let Some(number) = self.range.next() {
             return number;
@@ -142,8 +144,8 @@ impl<'p> Inserter<'p> {
             state.next += CHUNK;
             start..state.next
         };
-        // The claim keeps its old start until `settle`: numbers taken but not yet inserted are in
-        // the block at hand.
+        // The claim keeps its old start until `settle`: the current block has numbers that are
+        // taken but not yet inserted.
         let claim = &mut state.claims[self.index];
         let start =
             if claim.is_empty() { self.range.start } else { claim.start.min(self.range.start) };
@@ -151,14 +153,14 @@ impl<'p> Inserter<'p> {
         self.range.next().unwrap_or(start)
     }
 
-    /// The block at hand is done: all numbers taken exist now, but for those of the keys
+    /// Settles the current block: all numbers taken exist now, except those of the keys
     /// `not_inserted`.
     pub(crate) fn settle(&mut self, not_inserted: impl IntoIterator<Item = u64>) {
         self.settle_in_flight(std::iter::empty(), not_inserted);
     }
 
-    /// All numbers taken exist now, but for those of the keys that are still `under_way`, and of
-    /// those `not_inserted`.
+    /// Settles inserts: all numbers taken exist now, except those of the keys that are still
+    /// `under_way`, and of those `not_inserted`.
     pub(crate) fn settle_in_flight(
         &mut self,
         under_way: impl IntoIterator<Item = u64>,
@@ -168,17 +170,17 @@ impl<'p> Inserter<'p> {
         let mut state = population.lock();
         let numbers = not_inserted.into_iter().map(|key| population.number(key));
         state.returned.extend(numbers.map(|number| number..number + 1));
-        // A thread that seldom inserts would else keep those above its numbers from being seen.
+        // Otherwise a thread that seldom inserts would hide the numbers above its own.
         state.give_back(std::mem::replace(&mut self.range, 0..0));
         let numbers = under_way.into_iter().map(|key| population.number(key));
         let claim = numbers.map(|number| number..number + 1);
-        let claim = claim.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
+        let claim = claim.reduce(|all, range| all.start.min(range.start)..all.end.max(range.end));
         state.claims[self.index] = claim.unwrap_or(0..0);
     }
 }
 
 impl State {
-    /// Numbers that were handed to a thread and not used.
+    /// Takes back numbers that were given to a thread and not used.
     fn give_back(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -225,8 +227,8 @@ mod tests {
         assert!(numbers.contains(&11) && !numbers.contains(&10) && !numbers.contains(&from_b));
     }
 
-    /// A writer of ten inserts a second beside a fast one: readers of the latest saw nothing new
-    /// while it used its 64 numbers up.
+    /// Regression test: beside a writer of ten inserts a second, readers of the latest saw nothing
+    /// new of a fast writer while the slow one used its 64 numbers up.
     #[test]
     fn a_slow_thread_hides_no_inserts_of_others() {
         let population = Population::new(10, RankId::ALONE);
@@ -241,10 +243,10 @@ mod tests {
             fast.settle([]);
         }
         assert_eq!((population.visible(), population.live_records()), (1_011, 1_011));
-        // Two at once: the rest of the first is not the last any more, and is used up next.
-        let held = [slow.next(), fast.next()];
+        // Two threads take numbers at once: the rest of the first chunk is used up next.
+        let numbers = [slow.next(), fast.next()];
         slow.settle([]);
-        assert_eq!((held, population.visible()), ([1_011, 1_075], 1_012));
+        assert_eq!((numbers, population.visible()), ([1_011, 1_075], 1_012));
         fast.settle([]);
         assert_eq!((slow.next(), population.visible()), (1_012, 1_012));
     }
@@ -287,7 +289,7 @@ mod tests {
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), 600);
-        // Without holes but in the last chunks.
+        // There are holes in the last chunks only.
         assert_eq!(keys[..576], Vec::from_iter(100..676)[..]);
     }
 }

@@ -13,24 +13,24 @@ pub(crate) struct Recorder {
     pub(crate) edge: u64,
     /// The end of the last operation.
     pub(crate) last_end: u64,
-    /// How long each step of the block took, in ticks.
+    /// The time that each step of the block took, in ticks.
     pub(crate) ticks: Vec<u64>,
-    /// Open loop: how long after its scheduled time each step was begun, in nanoseconds.
+    /// The delay of each step after its scheduled time, in nanoseconds; open loop only.
     pub(crate) late_ns: Vec<u64>,
-    /// Open loop: prepared, due before the end, and not begun.
+    /// The steps that were prepared and due before the end, but not begun; open loop only.
     pub(crate) not_begun: u64,
-    /// Open loop: what the load generator itself took while an operation was due.
+    /// The time that the load generator itself took while an operation was due; open loop only.
     pub(crate) own_ns: u64,
-    /// How long it has waited between turns.
+    /// The time that the thread has waited between turns.
     pub(crate) paused_ns: u64,
-    /// How long it has waited for a CPU meanwhile.
+    /// The time that the thread has waited for a CPU between turns.
     pub(crate) paused_runqueue_ns: u64,
-    /// Where its requests are recorded.
+    /// The file that the thread's requests are recorded in; none: they are not recorded.
     pub(crate) requests: Option<Spool>,
 }
 
 impl Recorder {
-    /// A thread's at `start`.
+    /// The state of a thread at `start`.
     pub(crate) fn new(tallies: Vec<Tally>, time: TimeLine, start: u64) -> Self {
         Self {
             tallies,

@@ -1,9 +1,8 @@
 //! The requests of an engine, recorded as a trace.
 //!
-//! Nothing is added to the loops that are timed: they keep how long each step of a block took, and
-//! from that it is known when each began. Once a block, or a part of one, is worked off, its
-//! requests go into a file of the thread's; when the phase is over, those of all threads become one
-//! trace.
+//! Nothing is added to the timed loops: they record how long each step of a block took, from which
+//! follows when each step began. Once a block, or a part of one, has been performed, its requests
+//! go into a file of the thread. When the phase is over, the files of all threads become one trace.
 
 use crate::block::Step;
 use crate::clock::Clock;
@@ -22,12 +21,12 @@ fn find_recording(job: &Job, phase: u32) -> Option<&Recording> {
     job.recordings.iter().find(|recording| recording.phase == phase)
 }
 
-/// Where the threads of a phase have their files; none: it is not recorded.
+/// The directory of the threads' files of a phase; none: the phase is not recorded.
 pub(crate) fn dir(job: &Job, phase: u32) -> Option<PathBuf> {
     find_recording(job, phase)?.file.parent().map(PathBuf::from)
 }
 
-/// Notes the steps of a range, which the loop of `calls` has worked off.
+/// Records the steps of a range, which the loop of `calls` has performed.
 pub(crate) fn note<K: Kind, C: Clock>(
     clock: C,
     Prepared { block, view }: &Prepared<'_, K>,
@@ -37,7 +36,7 @@ pub(crate) fn note<K: Kind, C: Clock>(
     let Recorder { requests: Some(spool), ticks, late_ns, last_end, .. } = recorder else {
         return Ok(());
     };
-    // Where the end of each is the start of the next, from the last end back.
+    // If the end of each step is the start of the next, counts back from the last end.
     let mut behind: u64 = ticks[range.clone()].iter().sum();
     for index in range {
         let began_ns = match block.due.get(index) {
@@ -50,7 +49,7 @@ pub(crate) fn note<K: Kind, C: Clock>(
     Ok(())
 }
 
-/// Notes steps that the loop of `flight` took on together.
+/// Records steps that the loop of `flight` submitted together.
 pub(crate) fn note_together(
     steps: &[Step<KeyedStep>],
     view: &View<'_>,
@@ -67,7 +66,7 @@ fn recording_error(error: io::Error) -> Error {
     Error::from(error).context("recording requests")
 }
 
-/// The requests of a step: each of several keys, as of one call.
+/// Records the requests of a step: one per key, marked as requests of one call.
 pub(crate) fn record_step(
     step: &Step<KeyedStep>,
     view: &View<'_>,
@@ -109,7 +108,7 @@ pub(crate) fn record_step(
     Ok(())
 }
 
-/// The phase is over, and came to its end: makes the trace.
+/// Makes the trace of a phase that came to its end.
 pub(crate) fn end(job: &Job, phase: u32, spools: Vec<Spool>) -> Result<()> {
     let Some(recording) = find_recording(job, phase) else { return Ok(()) };
     let source = Recorded {
@@ -131,7 +130,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// When each request of a play began, since its first; and what was played.
+    /// Runs a play. Returns when each of its requests began, since the first, and the result.
     fn began(play: &Play, script: Script) -> (Vec<u64>, Played) {
         let dir = tempfile::tempdir().unwrap();
         let play = Play { spools: Some(dir.path().to_owned()), ..*play };
@@ -150,8 +149,8 @@ mod tests {
         (requests.iter().map(|request| request.at_ns).collect(), played)
     }
 
-    /// Each begins at the reading that ended the one before; after a failure, a slice's edge and a
-    /// block there is one more.
+    /// Each request begins at the reading that ended the previous one; after a failure, a slice's
+    /// edge and a block there is one more reading.
     #[test]
     fn a_closed_loops_requests_begin_when_the_one_before_ended() {
         let costs = Costs { reading: 1, preparing: 0, filing: 0 };
@@ -163,11 +162,11 @@ mod tests {
 
         let play = Play { slice_ns: 1_000, operations: Some(5), ..Play::default() };
         let (times, _) = began(&play, Script::new(&[], 399));
-        // Those at 400, 800 and so on; past an edge there is one more reading.
+        // Requests begin at 400, 800 and so on; past an edge there is one more reading.
         assert_eq!(times, [0, 400, 800, 1_201, 1_601]);
     }
 
-    /// A stall is in the times of what was due meanwhile.
+    /// A stall delays the requests that were due meanwhile.
     #[test]
     fn an_open_loops_requests_begin_when_they_are_made() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };

@@ -1,9 +1,9 @@
-//! Recorded requests, in place of operations that are drawn: one thread reads a trace ahead of the
-//! role's own threads, which are given what is ready to be performed (`dealt`).
+//! Recorded requests, in place of drawn operations: one thread reads a trace ahead of the role's
+//! own threads, which get requests that are ready to be performed (`dealt`).
 //!
-//! Each key belongs to one thread, by its hash: so requests of a key keep their order. Batch after
-//! batch goes to all threads, of which none is more than a few batches ahead of the slowest. Of a
-//! drive a key is a region, that of a request's first byte.
+//! Each key belongs to one thread, by its hash, so that requests of a key keep their order. Batch
+//! after batch goes to all threads, and none of them is more than a few batches ahead of the
+//! slowest. For a drive, the key is the region of a request's first byte.
 
 use crate::clock::{Best, Clock};
 use crate::keyed::Action;
@@ -24,29 +24,31 @@ mod dealt;
 
 pub(crate) use dealt::Dealt;
 
-/// Requests of the trace that are dealt out together.
+/// The most requests of the trace that are dealt together.
 const BATCH: usize = 4_096;
 
-/// Batches that wait for a thread. As fast as it goes, all threads are at about the same place of
-/// the trace; by its times they are anyway, and one that stands still must not hold up the others.
+/// The most batches that wait for a thread. In a replay as fast as possible, the limit keeps all
+/// threads at about the same place of the trace. In a replay by time they are there anyway, and a
+/// thread that stalls must not delay the others.
 const AHEAD: usize = 3;
 const AHEAD_BY_TIME: usize = 64;
 
-/// Regions of a drive are of 2^20 bytes.
+/// Regions of a drive have 2^20 bytes.
 const REGION_BITS: u32 = 20;
 
 /// A request as a thread performs it.
 #[derive(Clone, Copy, Debug)]
 struct ReplayRequest {
-    /// Since the start of the phase, where there are times.
+    /// The time at which it is due, since the start of the phase; 0: the trace is not replayed by
+    /// its times.
     due_ns: u64,
-    /// Of a drive, the offset.
+    /// The number of its key; for a drive, the offset.
     number: u64,
-    /// Of the value; of a drive, of the request.
+    /// The bytes of its value; for a drive, of the request.
     bytes: u64,
-    /// How long the record lives that is written; 0: until it is removed.
+    /// The time to live of the record that it writes; 0: the record lives until it is removed.
     ttl_ns: u64,
-    /// Of the operation in the role's mix.
+    /// The index of its operation in the role's mix.
     slot: u8,
 }
 
@@ -55,9 +57,9 @@ type Batch = Vec<ReplayRequest>;
 /// The part of a trace that is performed.
 #[derive(Clone, Copy)]
 pub(crate) enum Work<'a> {
-    /// All of it, as operations of this mix.
+    /// All requests, as operations of this mix.
     Mix(&'a [MixEntry]),
-    /// What it reads before it writes is written, so many records at a time.
+    /// A load of the records that the trace reads before it writes them, `batch` at a time.
     Load { batch: u32 },
 }
 
@@ -65,41 +67,42 @@ pub(crate) enum Work<'a> {
 pub(crate) struct Deal<'a> {
     pub(crate) replay: &'a Replay,
     pub(crate) work: Work<'a>,
-    /// The first requests of the trace.
+    /// The number of requests that are dealt, from the first of the trace on.
     pub(crate) requests: u64,
-    /// Threads that are dealt to, and of how many: of a crew, those of its other ranks are counted
-    /// as well.
+    /// The threads that get requests, out of `threads_total`. In a crew, threads of other ranks are
+    /// counted as well.
     pub(crate) threads: Range<u32>,
     pub(crate) threads_total: u32,
-    /// Of all records.
+    /// The bytes of all records.
     pub(crate) data_bytes: u64,
 }
 
 /// Reads a trace and distributes its requests.
 pub(crate) struct Dealer {
     reader: TraceReader,
-    /// Requests that are still to be read.
+    /// The number of requests that are still to be read.
     requests_left: u64,
-    /// How many times faster than recorded; none: as fast as it goes.
+    /// The speed in multiples of the recorded one; none: as fast as possible.
     speed: Option<f64>,
-    /// Records live as long as they were written for.
+    /// Whether records have the recorded times to live.
     recorded_ttl: bool,
     slots: [Option<u8>; Op::ALL.len()],
-    /// Of a load: what was there already is not written again.
+    /// The filter of a load, by which each record is written once; none: this is not a load.
     first_reads: Option<FirstReads>,
     of_drive: bool,
-    /// Of a drive: where offsets begin anew.
+    /// The size at which offsets of a drive begin anew; none: offsets stay as they are.
     fold: Option<u64>,
-    /// The thread of the request before.
+    /// The thread of the previous request.
     before: usize,
     threads: Range<u32>,
     threads_total: u32,
     hands: Vec<SyncSender<Batch>>,
-    /// Batches that were worked off, to be filled again.
+    /// Batches that were performed, to be filled again.
     used: Receiver<Batch>,
 }
 
-/// The dealer of a role that replays, and its threads' hands, one for each of `rngs`.
+/// Opens a trace for a role. Returns its dealer and the sources of its threads, one for each of
+/// `rngs`.
 pub(crate) fn open(
     deal: &Deal<'_>,
     supply: &KeySupply,
@@ -145,7 +148,7 @@ pub(crate) fn open(
     Ok((dealer, dealt))
 }
 
-/// What performing the operations of a mix is, and whether each comes with a value.
+/// Returns the action of each operation of a mix, and whether it comes with a value.
 fn actions(work: Work<'_>, of_drive: bool) -> Vec<(Action, bool)> {
     let mix = match work {
         Work::Mix(mix) => mix,
@@ -167,8 +170,7 @@ fn error(error: TraceError) -> Error {
     Error::invalid(error.to_string())
 }
 
-/// Deals while `work` runs, in a thread whose time counts as that of the first role. Returns both
-/// results.
+/// Deals while `work` runs, in a thread whose time counts for the first role. Returns both results.
 pub(crate) fn run_with_dealer<T>(
     dealer: Dealer,
     clock: Best,
@@ -192,7 +194,7 @@ impl Dealer {
     }
 
     /// Deals until the trace ends, or until a thread has left, as all do at the end. Returns the
-    /// time it took.
+    /// usage of this thread.
     pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
         let before = usage::read_thread(clock.now());
         self.deal()?;
@@ -219,7 +221,7 @@ impl Dealer {
         Ok(())
     }
 
-    /// False: some thread has left.
+    /// Deals one batch of requests. False: some thread has left.
     fn deal_requests(&mut self, requests: &[Request]) -> Result<bool> {
         let mut batches: Vec<Batch> =
             self.hands.iter().map(|_| self.used.try_recv().unwrap_or_default()).collect();
@@ -234,31 +236,31 @@ impl Dealer {
             let ttl_ns = if self.recorded_ttl { self.ttl_ns(request) } else { 0 };
             let request_dealt = ReplayRequest { due_ns, number, bytes, ttl_ns, slot };
             let thread = self.choose_thread(request.op, request_dealt.number);
-            // Of a crew, the other ranks have the others.
+            // In a crew, other requests belong to the other ranks.
             if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.threads.start as usize)) {
                 batch.push(request_dealt);
             }
         }
-        // Each gets a batch, if only an empty one: so all have the position in the trace.
+        // Each thread gets a batch, even an empty one: so all know the position in the trace.
         Ok(self.hands.iter().zip(batches).all(|(hand, batch)| hand.send(batch).is_ok()))
     }
 
-    /// The number of its key, or where it begins, and its bytes.
+    /// Returns the number of a request's key, or its offset, and its bytes.
     fn key_and_bytes(&self, Request { key, value_bytes, .. }: &Request) -> (u64, u64) {
         let Some(all) = self.fold else { return (*key, *value_bytes) };
-        // Only a discard is longer than all there is.
+        // Only a discard is longer than all data.
         let bytes = *value_bytes.min(&all);
         ((key % all).min(all - bytes), bytes)
     }
 
-    /// The time to live of its record, shorter where time goes faster.
+    /// Returns the time to live of a request's record, which is shorter in a faster replay.
     fn ttl_ns(&self, request: &Request) -> u64 {
         let ttl_ns = request.ttl_ns as f64 / self.speed.unwrap_or(1.0);
         ttl_ns.ceil() as u64
     }
 
     fn choose_thread(&mut self, op: Op, number: u64) -> usize {
-        // A flush belongs to the writes before it.
+        // A flush goes to the thread of the request before it.
         if op == Op::Flush {
             return self.before;
         }

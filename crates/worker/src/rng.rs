@@ -1,7 +1,7 @@
 //! Random numbers: xoshiro256++ seeded by `SplitMix64` (Blackman and Vigna, 2018, public domain).
 //!
-//! In the tree rather than from a crate, so that a workload drawn today is drawn again, to the
-//! last key, by every later version.
+//! The code is in the tree rather than from a crate, so that every later version draws the same
+//! workload to the last key.
 
 pub(crate) mod others;
 
@@ -22,9 +22,9 @@ impl Rng {
         Self { state: [next(), next(), next(), next()] }
     }
 
-    /// A thread's: different for each trial, phase, role, thread and number of threads (a sweep on
-    /// one database must not find the keys of the point before it in some cache), and the same when
-    /// the same case is run again, by whatever engine.
+    /// The generator of a thread. It differs for each trial, phase, role, thread and number of
+    /// threads: a sweep on one database must not find the previous point's keys in some cache. It
+    /// is the same when the same case is run again, by whatever engine.
     pub(crate) fn for_thread(
         seed: u64,
         trial: u32,
@@ -85,8 +85,8 @@ mod tests {
     fn the_stream_is_the_published_one() {
         // Reference output of xoshiro256++ from the state 1, 2, 3, 4 (the authors' C program).
         let mut rng = Rng { state: [1, 2, 3, 4] };
-        let drawn: Vec<u64> = (0..4).map(|_| rng.next()).collect();
-        assert_eq!(drawn, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
+        let numbers: Vec<u64> = (0..4).map(|_| rng.next()).collect();
+        assert_eq!(numbers, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]
@@ -101,15 +101,15 @@ mod tests {
     fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
         let first =
             |trial, phase, role, thread| Rng::for_thread(1, trial, phase, role, thread).next();
-        let mut drawn = Vec::new();
+        let mut draws = Vec::new();
         for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
-            // One thread, and two: the first of two is another one than the only one.
-            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|thread| first(trial, phase, role, thread)));
+            // One thread, and two: the first of two differs from the only one.
+            draws.extend([(0, 1), (0, 2), (1, 2)].map(|thread| first(trial, phase, role, thread)));
         }
-        assert_eq!(drawn[0], first(1, 0, 0, (0, 1)));
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn.len(), 12);
+        assert_eq!(draws[0], first(1, 0, 0, (0, 1)));
+        draws.sort_unstable();
+        draws.dedup();
+        assert_eq!(draws.len(), 12);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The command `sample`: what a database holds that was not loaded by kvdyno, by a walk over all of
-//! its records.
+//! The command `sample`: describes the contents of a database that kvdyno did not load, by a walk
+//! over all of its records.
 
 use crate::rng::Rng;
 use kvdyno_engine::{DataShape, Direction, Engine, Error, Range, Result, Session};
@@ -11,8 +11,8 @@ use std::io::{BufRead, BufWriter, Write as _};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-/// Longer lengths are counted as if they were multiples of their 64th part: a list of all would be
-/// longer than the sample.
+/// The longest length that is counted exactly. Longer ones are rounded up in steps of at least a
+/// 64th of their length: a list of all lengths would be longer than the sample.
 const EXACT_BYTES: u64 = 4096;
 
 /// Reads a job, and prints what the database holds.
@@ -27,7 +27,7 @@ pub(crate) fn run<E: Engine>(input: &mut impl BufRead) -> Result<ExitCode> {
 }
 
 fn sample<E: Engine>(job: &SampleJob) -> Result<Sample> {
-    // What is there says how much room it needs.
+    // The size of the files says how much room the data needs.
     let shape = DataShape::uniform(job.file_bytes.div_ceil(100), 100, 0);
     let engine = E::open(&job.location, &job.options, &shape)?;
     let mut contents = Contents::new(job.keys_max);
@@ -42,14 +42,14 @@ fn sample<E: Engine>(job: &SampleJob) -> Result<Sample> {
     contents.end(job)
 }
 
-/// What the walk has come by.
+/// The contents of a database, as far as the walk has come.
 struct Contents {
     records: u64,
     key_bytes: BTreeMap<u64, u64>,
     value_bytes: BTreeMap<u64, u64>,
     keys_max: usize,
-    /// Each record is among them with the same chance (Vitter, Random sampling with a reservoir,
-    /// 1985, algorithm R).
+    /// The sampled keys. Each record is among them with the same chance (Vitter, Random sampling
+    /// with a reservoir, 1985, algorithm R).
     keys: Vec<Box<[u8]>>,
     rng: Rng,
 }
@@ -74,8 +74,8 @@ impl Contents {
             self.keys.push(key.into());
             return;
         }
-        let drawn = self.rng.below(self.records) as usize;
-        if let Some(other) = self.keys.get_mut(drawn) {
+        let place = self.rng.below(self.records) as usize;
+        if let Some(other) = self.keys.get_mut(place) {
             *other = key.into();
         }
     }
@@ -84,10 +84,10 @@ impl Contents {
         if self.records == 0 {
             return Err(Error::invalid("expected records, found an empty database"));
         }
-        // In the order of the walk, neighbours would be asked for one after the other.
+        // In the order of the walk, neighbours would be requested one after the other.
         for last in (1..self.keys.len()).rev() {
-            let drawn = self.rng.below(last as u64 + 1) as usize;
-            self.keys.swap(last, drawn);
+            let place = self.rng.below(last as u64 + 1) as usize;
+            self.keys.swap(last, place);
         }
         let mut file = BufWriter::new(File::create_new(&job.keys)?);
         for key in &self.keys {

@@ -2,7 +2,7 @@
 //! times, and a phase of one thread on both.
 //!
 //! Each thread has a time of its own. Readings, calls, preparing and filing move it, each by its
-//! price; so times come out exact, and a wait ends because waiting reads the clock.
+//! cost. So times come out exact, and a wait ends because waiting reads the clock.
 
 use crate::calls::FIRST_STEPS;
 use crate::chooser::Keyspace;
@@ -38,14 +38,14 @@ thread_local! {
     static COSTS: Cell<Costs> = const { Cell::new(Costs { reading: 1, preparing: 0, filing: 0 }) };
 }
 
-/// What the load generator's own work takes, in nanoseconds. A reading is never free.
+/// The times of the load generator's own work, in nanoseconds. A reading is never free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// Of the clock.
+    /// The time to read the clock.
     pub(crate) reading: u64,
-    /// One operation.
+    /// The time to prepare one operation.
     pub(crate) preparing: u64,
-    /// One operation's times.
+    /// The time to file the times of one operation.
     pub(crate) filing: u64,
 }
 
@@ -86,39 +86,39 @@ fn spend(ns: u64) {
     NOW.set(NOW.get() + ns);
 }
 
-/// Steps were prepared: called by the source.
+/// Spends the time to prepare steps; called by the source.
 pub(crate) fn spend_preparing_time(steps: usize) {
     spend(COSTS.get().preparing * steps as u64);
 }
 
-/// Times were filed: called by the loops.
+/// Spends the time to file times; called by the loops.
 pub(crate) fn spend_filing_time(times: usize) {
     spend(COSTS.get().filing * times as u64);
 }
 
-/// How long a call takes; `Err`: it fails after that long.
+/// The time that a call takes; `Err`: the call fails after that time.
 pub(crate) type Call = std::result::Result<u64, u64>;
 
-/// A session whose calls are scripted. In flight, a call is one wait for answers.
+/// A session whose calls are scripted. With operations in flight, a call is one wait for answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     /// The first calls; those after them take `then_ns`.
     pub(crate) calls: VecDeque<Call>,
     pub(crate) then_ns: u64,
-    /// So many calls after those meet a conflict.
+    /// The number of calls after those that meet a conflict.
     pub(crate) conflicts: usize,
-    /// Taking one operation on, and handing over what was taken on.
+    /// The times to accept one operation and to send the accepted ones.
     pub(crate) submit_ns: u64,
     pub(crate) send_ns: u64,
-    /// How many answers one wait brings.
+    /// The number of answers that one wait brings.
     pub(crate) answers: usize,
     pub(crate) flying: VecDeque<u32>,
-    /// How many were in flight at each wait.
+    /// The number of operations in flight at each wait.
     pub(crate) in_flight: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Script {
-    /// Calls that take so long, and `then_ns` each after them.
+    /// A script of these calls; each call after them takes `then_ns`.
     pub(crate) fn new(calls: &[Call], then_ns: u64) -> Self {
         Self { calls: calls.iter().copied().collect(), then_ns, ..Self::default() }
     }
@@ -165,7 +165,7 @@ impl Session for Script {
         let mut answer = self.call();
         let answers = self.answers.min(self.flying.len());
         for ticket in self.flying.drain(..answers) {
-            // What fails is the first of the answers.
+            // If the call fails, the first answer is the error.
             done(ticket, std::mem::replace(&mut answer, Ok(())).map(|()| None));
         }
         Ok(answers)
@@ -203,10 +203,10 @@ impl Engine for Stage {
     }
 }
 
-/// When every phase begins.
+/// The time at which every phase begins.
 pub(crate) const START: u64 = 1_000_000;
 
-/// How long before it the threads are told.
+/// The time between the announcement of the start to the threads and the start.
 const LEAD_NS: u64 = 100_000;
 
 /// A phase of one thread that looks keys up, or inserts them.
@@ -217,15 +217,15 @@ pub(crate) struct Play {
     pub(crate) duration_ns: Option<u64>,
     pub(crate) operations: Option<u64>,
     pub(crate) errors_max: u64,
-    /// Operations each second, equally spaced.
+    /// Operations per second, equally spaced.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: Option<u32>,
     pub(crate) think_ns: Option<u64>,
-    /// It pauses each time it has worked so long, and goes on once that is seen.
+    /// The length of a turn: after each, the thread pauses until the pause is seen.
     pub(crate) turn_ns: Option<u64>,
-    /// Threads of the role that have done all that is left before this one begins.
+    /// The number of other threads, which have done all that is left before this one begins.
     pub(crate) others: usize,
-    /// Its requests are recorded, to a file in this directory.
+    /// The directory of the file in which its requests are recorded; none: they are not recorded.
     pub(crate) spools: Option<PathBuf>,
 }
 
@@ -266,14 +266,14 @@ pub(crate) fn task() -> Task {
     }
 }
 
-/// What became of it.
+/// The result of a [`Play`].
 pub(crate) struct Played {
     pub(crate) result: ThreadResult,
     pub(crate) packets: Vec<Packet>,
     pub(crate) failure: Option<Error>,
-    /// Keys that are there without a gap, and in all; before, there are 100.
+    /// The numbers of keys without a gap and in all after the phase; 100 each before it.
     pub(crate) records: (u64, u64),
-    /// How often it paused.
+    /// The number of pauses.
     pub(crate) pauses: usize,
 }
 
@@ -357,18 +357,18 @@ impl Played {
         all
     }
 
-    /// How many ended in each slice, with the sum of their times.
+    /// The number of operations that ended in each slice, with the sum of their times.
     pub(crate) fn slices(&self) -> Vec<(u64, u64, u64)> {
         let times = |packet: &Packet| packet.times.first().map(|times| times.service.clone());
         let figures = |packet: &Packet| {
             let service = times(packet).unwrap_or_else(Histogram::new);
             (packet.slice, service.count(), service.sum)
         };
-        // What only wakes the collector has none.
+        // A packet that only wakes the collector has no times.
         self.packets.iter().filter(|packet| !packet.times.is_empty()).map(figures).collect()
     }
 
-    /// From the start to the end of the last operation.
+    /// The time from the start to the end of the last operation.
     pub(crate) fn window_ns(&self) -> u64 {
         self.result.last_end - START
     }

@@ -1,4 +1,4 @@
-//! What the threads of a phase share, and what each of them works with.
+//! The state that the threads of a phase share, and the state of each of them.
 
 use crate::pause::Pause;
 use crate::recorder::Recorder;
@@ -9,55 +9,57 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-/// What a team is to do.
+/// The task of a team.
 pub(crate) struct Task {
     pub(crate) phase: u32,
     pub(crate) name: String,
     pub(crate) duration_ns: Option<u64>,
-    /// Ends it earlier, once its rates are steady.
+    /// The rule that ends the task early, once its rates are steady; none: nothing ends it early.
     pub(crate) steady: Option<EndRule>,
-    /// Of the first role.
+    /// The operations of the first role; none: they are not limited.
     pub(crate) operations: Option<u64>,
-    /// For progress: items until the end, where no duration says.
+    /// The number of items until the end, for progress reports; none: the duration decides.
     pub(crate) total: Option<u64>,
     pub(crate) slice_ns: u64,
-    /// All threads pause each time they have worked so long.
+    /// The length of a turn, after which all threads pause; none: they do not pause.
     pub(crate) turn_ns: Option<u64>,
     pub(crate) errors_max: u64,
     pub(crate) verify: bool,
-    /// Not every number is there: some phase of the case deletes, or the load drew its keys.
+    /// Whether some numbers may have no key: a phase of the case deletes, or the load drew its
+    /// keys.
     pub(crate) gaps: bool,
-    /// Requests are recorded, to files that are made there.
+    /// The directory of the files that requests are recorded in; none: they are not recorded.
     pub(crate) spools: Option<PathBuf>,
 }
 
-/// What the threads of a phase share. Touched between blocks, never by an operation.
+/// The state that the threads of a phase share. They touch it between blocks, never in an
+/// operation.
 pub(crate) struct Shared {
-    /// 0: the phase does not begin.
+    /// The time at which the phase begins; 0: it does not begin.
     pub(crate) start: AtomicU64,
     pub(crate) stopped: AtomicBool,
-    /// The threads are more than the processors that they may use.
+    /// Whether there are more threads than processors that they may use.
     pub(crate) crowded: bool,
-    /// Operations of the first role that are not taken yet.
+    /// The operations of the first role that are not taken yet; none: they are not limited.
     quota: Option<AtomicU64>,
-    /// Threads of the first role that may still have some to do.
+    /// The number of threads of the first role that may still have operations to do.
     counting: AtomicUsize,
     errors: AtomicU64,
     pub(crate) failure: Mutex<Option<Error>>,
     pub(crate) ready: Barrier,
     pub(crate) pause: Pause,
-    /// Items done by each thread, as of its last block.
+    /// The number of items done by each thread, as of its last block.
     pub(crate) progress: Vec<Padded>,
 }
 
-/// Alone on its cache lines, so that threads that publish progress share none. Two lines, because
-/// processors fetch them in pairs.
+/// A number alone on its cache lines, so that threads that publish progress share none. It has two
+/// lines, because processors fetch them in pairs.
 #[repr(align(128))]
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
 impl Shared {
-    /// Of `threads`, the first role's `counting` among them. So many meet at the barrier: of those
-    /// that share one of the system's, that one.
+    /// The state of `threads` threads, among them the `counting` threads of the first role.
+    /// `meeting` threads meet at the barrier: threads that share a system thread count as one.
     pub(crate) fn new(
         (threads, counting): (usize, usize),
         meeting: usize,
@@ -83,7 +85,7 @@ impl Shared {
         self.pause.end_all();
     }
 
-    /// Ends the phase because of `error`; the first one is kept.
+    /// Ends the phase because of `error`; the first error is kept.
     pub(crate) fn fail(&self, error: Error) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.end();
@@ -93,7 +95,7 @@ impl Shared {
         self.stopped.load(Relaxed)
     }
 
-    /// Whether an error ends the phase: some classes at once, others past the limit.
+    /// Returns whether an error ends the phase: some classes do at once, others past the limit.
     #[cold]
     pub(crate) fn judge(&self, error: Error, errors_max: u64) -> bool {
         use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
@@ -111,19 +113,20 @@ impl Shared {
         false
     }
 
-    /// A thread has no more to do: where operations are counted out, the last one ends the phase.
+    /// Notes that a thread has no more to do. If operations are counted out, the last thread ends
+    /// the phase.
     pub(crate) fn leave(&self, role: usize) {
         if self.is_counted(role) && self.counting.fetch_sub(1, Relaxed) == 1 {
             self.end();
         }
     }
 
-    /// The role's operations are counted out beforehand.
+    /// Whether the role's operations are counted out beforehand.
     fn is_counted(&self, role: usize) -> bool {
         role == 0 && self.quota.is_some()
     }
 
-    /// How many of `steps` operations the first role may still do.
+    /// Reserves up to `steps` operations for a role. Returns how many were reserved.
     pub(crate) fn reserve(&self, role: usize, steps: usize) -> usize {
         match &self.quota {
             Some(quota) if self.is_counted(role) => {
@@ -137,21 +140,21 @@ impl Shared {
     }
 }
 
-/// A thread of the team at its work: what is its own, and what it shares.
+/// The context of a working thread: its own state, and the state that it shares.
 pub(crate) struct ThreadContext<'t, H, C> {
     pub(crate) role: usize,
     pub(crate) thread: usize,
     pub(crate) handle: H,
     pub(crate) clock: C,
     pub(crate) recorder: Recorder,
-    /// The pause after each operation.
+    /// The pause after each operation; none: there is no pause.
     pub(crate) think_ns: Option<u64>,
     pub(crate) task: &'t Task,
     pub(crate) shared: &'t Shared,
 }
 
 impl<H, C> ThreadContext<'_, H, C> {
-    /// Publishes the thread's progress: records of a load, else operations.
+    /// Publishes the thread's progress: records in a load, otherwise operations.
     pub(crate) fn publish_progress(&self) {
         let loads = self.task.duration_ns.is_none() && self.task.operations.is_none();
         let done = |tally: &Tally| if loads { tally.items() } else { tally.count };

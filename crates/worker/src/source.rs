@@ -1,4 +1,4 @@
-//! Where a thread's operations come from: an operation mix, the order of a load, or a trace.
+//! The sources of a thread's operations: an operation mix, the order of a load, or a trace.
 
 use crate::block::Step;
 use crate::chooser::{Chooser, Keyspace};
@@ -19,18 +19,18 @@ mod tests;
 
 pub(crate) use load::LoadRange;
 
-/// Keys, and bytes of values, prepared in one block at most (one operation is always taken), so
-/// that a block of large batches stays small beside the RAM limit.
+/// The most keys, and bytes of values, that are prepared in one block: a block of large batches
+/// must stay small beside the RAM limit. A block always has at least one operation.
 const KEYS_MAX: usize = 4096;
 const VALUE_BYTES_MAX: u64 = 16 << 20;
 
-/// What all sources of a case share.
+/// The part that all sources of a case share.
 #[derive(Clone, Debug)]
 pub(crate) struct KeySupply {
     pub(crate) keys: KeyWriter,
     pub(crate) values: Values,
-    /// Where ranks and the random load order come from, by the data's seed, so that every trial and
-    /// every thread means the same keys.
+    /// The base of ranks and of the random load order. It has the data's seed, so that every trial
+    /// and every thread means the same keys.
     pub(crate) keyspace: Keyspace,
 }
 
@@ -81,7 +81,7 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
 }
 
 impl<'p> Source<'p> {
-    /// Where keys are missing, what keeps count of them.
+    /// The set of missing keys; none: no key is missing.
     pub(crate) fn missing(&self) -> Option<&'p MissingKeys> {
         match self {
             Self::Mix(mix) => mix.population.missing(),
@@ -89,7 +89,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// What performing `block` needs.
+    /// Returns the data that performing `block` needs.
     pub(crate) fn view<'b>(&'b self, block: &'b KeyedBlock, task: &Task) -> View<'b> {
         let (data, supply) = (&block.data, self.supply());
         let mut view = View {
@@ -124,7 +124,7 @@ impl<'p> Source<'p> {
         matches!(self, Self::Trace(_))
     }
 
-    /// How many numbers exist without a gap, as of the last block.
+    /// The number of records without a gap, as of the last block.
     pub(crate) fn records(&self) -> u64 {
         match self {
             Self::Mix(mix) => mix.records,
@@ -132,13 +132,13 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// An operation of this slot writes a new key.
+    /// Whether an operation of this slot writes a new key.
     pub(crate) fn inserts(&self, slot: u8) -> bool {
         matches!(self, Self::Mix(mix) if mix.entries[usize::from(slot)].inserts)
     }
 
-    /// The keys of the inserts that are `under_way` may come to be or not, `lost` ones do not; all
-    /// before them are there.
+    /// Settles inserts: the keys of those `under_way` may or may not come to exist, `lost` ones do
+    /// not exist, and all other keys before them exist.
     pub(crate) fn settle_in_flight(
         &mut self,
         under_way: impl Iterator<Item = u64>,
@@ -165,29 +165,29 @@ pub(crate) struct MixSource<'p> {
     rng: Rng,
     entries: Vec<Entry>,
     population: &'p Population,
-    /// Records that exist, as of the last block; constant without inserts.
+    /// The number of records that exist, as of the last block; constant without inserts.
     records: u64,
     grows: bool,
-    /// Keys are not simply the numbers: others of a crew insert as well.
+    /// Whether keys differ from the drawn numbers: other ranks of a crew insert as well.
     strides: bool,
     inserter: Option<Inserter<'p>>,
     version: u32,
     flushes: Option<Flushes>,
-    /// Some records expire.
+    /// Whether some records expire.
     expires: bool,
 }
 
-/// The flushes between a thread's operations, as fio has them: wherever the number of its writes so
-/// far is a multiple, so after each read there too.
+/// The flushes between a thread's operations, as in fio: one is due wherever the number of writes
+/// so far is a multiple of `every`. So there is one after each read at that point, too.
 #[derive(Debug)]
 struct Flushes {
-    /// Its slot.
+    /// The slot of a flush.
     slot: u8,
-    /// Writes before each.
+    /// The number of writes before each flush.
     every: u64,
-    /// Writes so far.
+    /// The number of writes so far.
     writes: u64,
-    /// The last operation was a flush.
+    /// Whether the last operation was a flush.
     flushed: bool,
 }
 
@@ -197,13 +197,13 @@ impl Flushes {
         Some(Self { slot, every: role.flush_every?.into(), writes: 0, flushed: false })
     }
 
-    /// An operation that is no flush, and may write.
+    /// Counts an operation that is not a flush; `writes`: it writes.
     fn count(&mut self, writes: bool) {
         self.writes += u64::from(writes);
         self.flushed = false;
     }
 
-    /// The flush that is due.
+    /// Returns the flush that is due, if one is.
     fn take_due(&mut self) -> Option<Step<KeyedStep>> {
         if self.flushed || self.writes == 0 || !self.writes.is_multiple_of(self.every) {
             return None;
@@ -214,36 +214,36 @@ impl Flushes {
     }
 }
 
-/// One operation of a mix, and how it is prepared: looked up once, and not for each.
+/// One operation of a mix, and how it is prepared. It is looked up once, not for each operation.
 #[derive(Debug)]
 struct Entry {
-    /// Upper end of its share of `0..1`.
+    /// The upper end of its share of `0..1`.
     until: f64,
     action: Action,
-    /// It writes new numbers.
+    /// Whether it writes new numbers.
     inserts: bool,
-    /// Its keys come with values.
+    /// Whether its keys come with values.
     values: bool,
-    /// How long its records live; 0: until they are removed.
+    /// The time to live of its records, in nanoseconds; 0: they live until they are removed.
     ttl_ns: u64,
-    /// Its keys are bytes given to the engine to write.
+    /// Whether its keys count as bytes that the engine writes.
     counts: bool,
-    /// How many it takes.
+    /// The number of its keys.
     keys: Size,
-    /// How many records it asks for, where that is not how many keys.
+    /// The number of records it requests; none: as many as keys.
     records: Option<Size>,
     chooser: Chooser,
 }
 
 impl Entry {
     fn new(MixEntry { op, ttl_ns, .. }: &MixEntry, until: f64, chooser: Chooser) -> Self {
-        let one = Size::Fixed { bytes: 1 };
+        let single = Size::Fixed { bytes: 1 };
         let (keys, records) = match op.clone() {
-            Op::Scan { length, .. } => (one, Some(length)),
+            Op::Scan { length, .. } => (single, Some(length)),
             Op::Multiget { keys } => (keys, None),
             Op::Batch { writes } => (writes, None),
             Op::Walk { length, .. } => (Size::Fixed { bytes: 0 }, Some(length)),
-            _ => (one, None),
+            _ => (single, None),
         };
         Self {
             until,
@@ -259,7 +259,7 @@ impl Entry {
     }
 }
 
-/// What performing an operation on keys is.
+/// Returns the action that performs an operation on keys.
 pub(crate) fn keyed_action(op: &Op) -> Action {
     match op {
         Op::Get => Action::Get,
@@ -278,7 +278,7 @@ pub(crate) fn keyed_action(op: &Op) -> Action {
 }
 
 impl<'p> MixSource<'p> {
-    /// For the thread of this number; `grows`: the phase inserts.
+    /// The source of thread `thread`; `grows`: the phase inserts.
     pub(crate) fn new(
         role: &Role,
         thread: u32,
@@ -321,7 +321,7 @@ impl<'p> MixSource<'p> {
             self.records = self.population.visible().max(1);
         }
         self.version = self.version.wrapping_add(1);
-        // Looked at once and not for each key.
+        // Decided once, not for each key.
         match self.supply.keys.equal_length_digits() {
             Some(digits) if self.gets_alone() && !self.strides => {
                 self.fill_with_gets(block, steps, digits);
@@ -338,7 +338,7 @@ impl<'p> MixSource<'p> {
         matches!(self.entries.as_slice(), [Entry { action: Action::Get, .. }])
     }
 
-    /// The commonest mix of all, without a draw or a branch per step.
+    /// Fills a block for the commonest mix of all, without a draw or a branch per step.
     fn fill_with_gets(&mut self, block: &mut KeyedBlock, steps: usize, digits: Digits) {
         let (records, rng) = (self.records, &mut self.rng);
         match &mut self.entries[0].chooser {
@@ -347,7 +347,7 @@ impl<'p> MixSource<'p> {
         }
     }
 
-    /// Draws operations; `push` puts a number's key into the block, and gives its bytes.
+    /// Draws operations; `push` adds a number's key to the block, and returns the key's length.
     fn draw(
         &mut self,
         block: &mut KeyedBlock,
@@ -394,7 +394,7 @@ impl<'p> MixSource<'p> {
         }
     }
 
-    /// Which operation comes next.
+    /// Draws the next operation.
     #[inline]
     fn slot(&mut self) -> usize {
         if self.entries.len() == 1 {
@@ -420,7 +420,7 @@ impl<'p> MixSource<'p> {
     }
 }
 
-/// Notes which keys a step wrote or deleted.
+/// Marks the keys that a step wrote or deleted.
 fn update_missing(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
     let mark: fn(&MissingKeys, u64) = match step.action {
         Action::Delete => MissingKeys::add,
@@ -432,8 +432,8 @@ fn update_missing(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
     }
 }
 
-/// The steps are the same in every block, so they are written once. A function of its own: its loop
-/// has the registers to itself.
+/// Fills a block with lookups. The steps are the same in every block, so they are written once. It
+/// is a function of its own, so that its loop has the registers to itself.
 #[inline(never)]
 fn fill_with_gets(
     keys: Digits,
@@ -448,7 +448,7 @@ fn fill_with_gets(
     block.data.numbers.resize(steps, 0);
     block.data.numbers.fill_with(&mut next);
     let places = block.data.keys.chunks_exact_mut(bytes).zip(&block.data.numbers);
-    // Looked at once and not for each key.
+    // Decided once, not for each key.
     if keys.is_ordered() {
         places.for_each(|(key, number)| keys.write_scattered(*number, key));
     } else {

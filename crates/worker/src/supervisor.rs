@@ -1,6 +1,6 @@
 //! Starts a server, stops it, and is its parent to the end. `serve` does so for a run, inside the
-//! case's RAM limit; [`Client`](crate::client::Client) for the conformance kit and for `torture`,
-//! in which server and client are one engine on a directory.
+//! case's RAM limit. [`Client`](crate::client::Client) does so for the conformance kit and for
+//! `torture`, where server and client are one engine on a directory.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
@@ -27,28 +27,28 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A server that does not answer by then, or does not end by then, is given up: recovery of a large
-/// log takes minutes.
+/// The time within which a server must answer, or end: recovery of a large log takes minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The processes of a killed server have ended by then; a user's shell may stay.
+/// How long to wait for the processes of a killed server to end; a user's shell may stay.
 const LEAVING: Duration = Duration::from_secs(30);
 
-/// Between two looks at a server that is to answer, or to end.
+/// The interval between two looks at a server that is to answer, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Between two looks at one that serves.
+/// The interval between two looks at a server that serves.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
 /// The log of a server that shares a process with its client, in its directory.
 const LOG: &str = "kvdyno-server.log";
 
-/// In the user namespace of a server that refuses root, root is nobody, and so are its files.
+/// The map of user ids for a server that refuses root: in its user namespace root is nobody, and
+/// root's files are nobody's.
 const NOBODY: &[u8] = b"65534 0 1";
 
-/// A server that runs. Dropped, it is killed.
+/// A running server. It is killed when this is dropped.
 pub(crate) struct Running {
-    /// The server, and those that are its replicas.
+    /// The server and its replicas.
     children: Vec<Child>,
     stop: StopSignal,
     command: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts it in a directory with its log.
+    /// Starts a server in `dir`, with its log there.
     pub(crate) fn start_in<E: Served>(
         dir: &Path,
         options: &Options,
@@ -70,7 +70,7 @@ impl Running {
             .map_err(|error| error.context(&format!("{} in {}", LOG, dir.display())))
     }
 
-    /// Starts it, and waits until it answers.
+    /// Starts a server and its replicas, and waits until the server answers.
     fn start<E: Served>(
         site: &ServerDirectory,
         options: &Options,
@@ -84,12 +84,12 @@ impl Running {
         while shared && has_other_processes(&site.dir) && begun.elapsed() < LEAVING {
             sleep(LOOK_EVERY);
         }
-        // One that was killed leaves it behind, and some servers would not listen there again.
+        // A killed server leaves its socket behind, and some servers would not listen there again.
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
         }
         let Launch { setup, command, replicas, stop } = E::launch(site, options, data)?;
-        // Making its place ready is no part of its start.
+        // The wait above and the preparation of the launch are not part of the server's start.
         let begun = Instant::now();
         for command in setup {
             run_to_end::<E>(command)?;
@@ -114,7 +114,7 @@ impl Running {
         Ok(running)
     }
 
-    /// The error of a server that has ended.
+    /// The error that the server has ended; none: it runs.
     fn exit_error(&mut self) -> Option<Error> {
         let mut statuses = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
         let status = statuses.next()?;
@@ -127,12 +127,12 @@ impl Running {
         Some(Error::new(ErrorClass::Unavailable, what))
     }
 
-    /// The signal that it died of.
+    /// The signal that the server or a replica died of.
     fn death_signal(&mut self) -> Option<i32> {
         self.children.iter_mut().find_map(|child| child.try_wait().ok()??.signal())
     }
 
-    /// Ends it in order.
+    /// Stops the server in order. Returns how long that took.
     pub(crate) fn stop(&mut self) -> Result<Duration> {
         let begun = Instant::now();
         if let Some(why) = self.exit_error() {
@@ -175,7 +175,7 @@ impl Drop for Running {
     }
 }
 
-/// A server's output is no protocol: without a log of its own it goes where errors go.
+/// Starts a server's process. Its output is no protocol: without a log it goes to standard error.
 fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
     let words = command_words(&command);
     prepare::<E>(&mut command, false);
@@ -186,7 +186,7 @@ fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
     command.spawn().map_err(|error| start_error(&words, &error))
 }
 
-/// A process is at work in the directory, or below it, that is not this one.
+/// Whether another process has its working directory in `dir` or below it.
 fn has_other_processes(dir: &Path) -> bool {
     let Ok(dir) = dir.canonicalize() else { return false };
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -195,13 +195,13 @@ fn has_other_processes(dir: &Path) -> bool {
         let pid = name.to_str().and_then(|name| name.parse::<u32>().ok());
         pid.is_some_and(|pid| pid != std::process::id())
     });
-    others.any(|one| {
-        std::fs::read_link(one.path().join("cwd")).is_ok_and(|working| working.starts_with(&dir))
+    others.any(|entry| {
+        std::fs::read_link(entry.path().join("cwd")).is_ok_and(|working| working.starts_with(&dir))
     })
 }
 
-/// Makes a child die with this thread, and run without root where it requires that. Its shared
-/// memory goes with it.
+/// Makes a child die with this thread, and run as another user than root where it requires that.
+/// With `own_memory`, such a child also has a `/dev/shm` of its own.
 fn prepare<E: Served>(command: &mut Command, own_memory: bool) {
     let hidden = E::REFUSES_ROOT && geteuid().is_root();
     let group: Vec<u8> = format!("65534 {} 1", getegid().as_raw()).into_bytes();
@@ -220,24 +220,25 @@ fn prepare<E: Served>(command: &mut Command, own_memory: bool) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Enters a user namespace in which root is nobody: the kernel still sees root, and the server
-/// sees neither that nor files of others.
+/// Enters a user namespace in which root is nobody. The kernel still sees root; the server sees
+/// neither root nor the owners of other files.
 fn become_nobody(group: &[u8]) -> io::Result<()> {
-    // Its shared memory is its own as well, so that none outlives it.
+    // The server's shared memory (System V) is its own as well, so that none outlives it.
     let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
     // SAFETY: the process has this one thread, and shares nothing of what is unshared.
     unsafe { unshare_unsafe(namespaces) }?;
-    let say = |file: &std::ffi::CStr, words: &[u8]| -> io::Result<()> {
+    let write_to = |file: &std::ffi::CStr, words: &[u8]| -> io::Result<()> {
         let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         rustix::io::write(&file, words)?;
         Ok(())
     };
-    say(c"/proc/self/uid_map", NOBODY)?;
-    say(c"/proc/self/setgroups", b"deny")?;
-    say(c"/proc/self/gid_map", group)
+    write_to(c"/proc/self/uid_map", NOBODY)?;
+    write_to(c"/proc/self/setgroups", b"deny")?;
+    write_to(c"/proc/self/gid_map", group)
 }
 
-/// `/dev/shm` is its own from here on, and gone with it. Where that cannot be, it stays as it is.
+/// Gives this process a `/dev/shm` of its own, which vanishes with it. Where that is impossible,
+/// `/dev/shm` stays as it is.
 fn hide_shared_memory() {
     // SAFETY: the process has this one thread, and shares nothing of what is unshared.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
@@ -245,7 +246,8 @@ fn hide_shared_memory() {
     }
 }
 
-/// One that makes a database keeps nothing but that.
+/// Runs a setup command to its end; it must succeed. Only its files are needed after it, so its
+/// shared memory may be its own and vanish with it.
 fn run_to_end<E: Served>(mut command: Command) -> Result<()> {
     let words = command_words(&command);
     prepare::<E>(&mut command, true);
@@ -276,11 +278,11 @@ fn command_words(command: &Command) -> Vec<String> {
     all.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Where a server of these options is to listen.
+/// Returns the address at which a server with these options is to listen.
 fn address<E: Served>(dir: &Path, options: &Options) -> Result<Address> {
     match options.text(LISTEN)? {
         "tcp" => {
-            // Free now; that it is still free when the server comes to it is seen there.
+            // The port is free now. The server itself notices if it is taken by then.
             let port_address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
             Ok(Address::Tcp { at: port_address, secret: secret(dir)? })
         }
@@ -288,7 +290,7 @@ fn address<E: Served>(dir: &Path, options: &Options) -> Result<Address> {
     }
 }
 
-/// The password of a database: drawn once, and kept with it for its later servers.
+/// Returns the password of a database, which is drawn once and stored in `dir` for later servers.
 fn secret(dir: &Path) -> Result<String> {
     let path = dir.join(SECRET);
     if let Ok(existing) = std::fs::read_to_string(&path) {
@@ -302,9 +304,9 @@ fn secret(dir: &Path) -> Result<String> {
     Ok(secret)
 }
 
-/// Starts and stops a server by orders, and ends with it when its input ends.
+/// Starts and stops a server by orders. When the input ends, both end.
 pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
-    // What a server leaves behind stays among this process's descendants, and so in its accounts.
+    // Orphans of a server become this process's children, so their usage stays in its accounts.
     set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
     let orders = orders();
     let (mut on_device, mut running) = (None, None);
@@ -327,7 +329,7 @@ fn handle_orders<E: Served>(
     loop {
         match orders.recv_timeout(WATCH_EVERY) {
             Ok(Ok(SupervisorOrder::Serve(job))) => {
-                // There is one at most.
+                // At most one server runs.
                 *running = None;
                 let started = start_server::<E>(&job, on_device)?;
                 send(&Event::Serving {
@@ -365,7 +367,7 @@ fn start_server<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) ->
         other => (other.directory()?.to_owned(), None),
     };
     let address = match &job.address {
-        Some(before) => before.parse()?,
+        Some(earlier) => earlier.parse()?,
         None => address::<E>(&dir, &job.options)?,
     };
     let site = ServerDirectory { dir, device, address };

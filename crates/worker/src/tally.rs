@@ -1,4 +1,4 @@
-//! The counts of one thread, and how its slices are sent.
+//! The counts of one thread, and the messages with its slices.
 
 use crate::histogram::Histogram;
 use kvdyno_engine::ErrorClass;
@@ -8,29 +8,29 @@ use kvdyno_record::operations::OpInfo;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
-/// One operation's counts over the whole phase, and its times in the slice at hand.
+/// One operation's counts over the whole phase, and its times in the current slice.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    /// Which one.
+    /// The operation.
     pub(crate) op: &'static OpInfo,
-    /// Added up block by block, apart from the histogram's own count.
+    /// The number of operations, added up block by block, apart from the histogram's own count.
     pub(crate) count: u64,
     pub(crate) missing: u64,
     pub(crate) wrong: u64,
-    /// Performed again after a conflict.
+    /// The number of repetitions after a conflict.
     pub(crate) retries: u64,
-    /// Of operations of several keys.
+    /// The keys or records of operations of several.
     pub(crate) many_items: u64,
     pub(crate) read_bytes: u64,
     pub(crate) write_bytes: u64,
     service_ns: u64,
     service_ns_max: u64,
     errors: BTreeMap<ErrorClass, u64>,
-    /// Of the slice.
+    /// The service times of the slice.
     pub(crate) service: Histogram,
-    /// Of the slice; open loop only.
+    /// The response times of the slice; none: the loop is not open.
     pub(crate) response: Option<Histogram>,
-    /// Of the slice; operations in flight only.
+    /// The parts of the service times of the slice; none: operations are not in flight.
     parts: Option<Parts>,
     slice_errors: u64,
 }
@@ -53,13 +53,13 @@ impl Parts {
 pub(crate) enum Timing {
     /// From the start of the call.
     Closed,
-    /// From the scheduled start as well.
+    /// From the start of the call, and from the scheduled start.
     Open,
-    /// In two parts: handing over, and waiting for the answer.
+    /// In two parts: submitting, and waiting for the answer.
     InFlight,
 }
 
-/// What a thread did of one operation in one slice.
+/// A thread's times and errors of one operation in one slice.
 #[derive(Debug)]
 pub(crate) struct SliceTimes {
     pub(crate) op: &'static str,
@@ -70,7 +70,7 @@ pub(crate) struct SliceTimes {
 }
 
 impl SliceTimes {
-    /// Its histograms, each with what it counts.
+    /// Returns the histograms, each with the kind of times it counts.
     pub(crate) fn histograms(&self) -> impl Iterator<Item = (Kind, &Histogram)> {
         let response = self.response.iter().map(|response| (Kind::Response, response));
         let parts = self.parts.iter().flat_map(|parts| {
@@ -82,12 +82,12 @@ impl SliceTimes {
     /// Adds another thread's times of the same operation and slice.
     pub(crate) fn add(&mut self, other: &Self) {
         self.service.add(&other.service);
-        if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
-            mine.add(theirs);
+        if let (Some(sum), Some(added)) = (&mut self.response, &other.response) {
+            sum.add(added);
         }
-        if let (Some(mine), Some(theirs)) = (&mut self.parts, &other.parts) {
-            mine.submit.add(&theirs.submit);
-            mine.completion.add(&theirs.completion);
+        if let (Some(sum), Some(added)) = (&mut self.parts, &other.parts) {
+            sum.submit.add(&added.submit);
+            sum.completion.add(&added.completion);
         }
         self.errors += other.errors;
     }
@@ -96,9 +96,9 @@ impl SliceTimes {
 /// A thread's message to the collector at the edge of a slice.
 #[derive(Debug)]
 pub(crate) struct Packet {
-    /// Which role.
+    /// The index of the role.
     pub(crate) role: usize,
-    /// Which thread of all.
+    /// The index of the thread among those of all roles.
     pub(crate) thread: usize,
     /// The slice these times belong to.
     pub(crate) slice: u64,
@@ -128,7 +128,7 @@ impl Tally {
         }
     }
 
-    /// Keys or records dealt with.
+    /// The number of keys or records that the operations were for.
     pub(crate) fn items(&self) -> u64 {
         if self.op.many { self.many_items } else { self.count }
     }
@@ -189,12 +189,12 @@ pub(crate) struct TimeLine {
     start: u64,
     slice_ns: u64,
     slice: u64,
-    /// When the phase is over; `u64::MAX` where operations decide.
+    /// The time when the phase is over; `u64::MAX`: its operations decide.
     pub(crate) deadline: u64,
     packets: Sender<Packet>,
 }
 
-/// The answer to an edge: the phase is over.
+/// The value of an edge that means that the phase is over.
 pub(crate) const OVER: u64 = u64::MAX;
 
 impl TimeLine {
@@ -214,18 +214,18 @@ impl TimeLine {
         end.min(self.deadline)
     }
 
-    /// When the phase began.
+    /// The time when the phase began.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
-    /// Whether a turn of so long is over at `now`.
+    /// Whether a turn of `turn_ns` is over at `now`.
     pub(crate) fn is_turn_over(&self, now: u64, turn_ns: u64) -> bool {
         (now - self.start) / turn_ns > self.slice * self.slice_ns / turn_ns
     }
 
-    /// An operation ended at `now`, past the edge: sends the slices that are over. Returns the next
-    /// edge, or [`OVER`]. What ends past the deadline belongs to the last slice.
+    /// Sends the slices that are over when an operation ended at `now`, past the edge. Returns the
+    /// next edge, or [`OVER`]. An operation that ends past the deadline belongs to the last slice.
     #[cold]
     pub(crate) fn cross(&mut self, now: u64, tallies: &mut [Tally]) -> u64 {
         let last = (self.deadline - self.start - 1) / self.slice_ns;
@@ -237,12 +237,12 @@ impl TimeLine {
         if now >= self.deadline { OVER } else { self.edge() }
     }
 
-    /// Lets the collector look up, with nothing new.
+    /// Wakes the collector with an empty message.
     pub(crate) fn wake_collector(&self) {
         self.send(&mut [], self.slice);
     }
 
-    /// The thread has ended.
+    /// Sends the last slice: the thread has ended.
     pub(crate) fn end(self, tallies: &mut [Tally]) {
         self.send(tallies, u64::MAX);
     }
@@ -269,7 +269,7 @@ mod tests {
         let mut tallies = [Tally::new(Op::Get.info(), Timing::Closed)];
         assert_eq!(time.edge(), 1_100);
         tallies[0].service.record(7);
-        // It slept through a slice: that one is empty, and the collector's to write.
+        // The thread slept through a slice: the collector writes the empty slice.
         assert_eq!(time.cross(2_300, &mut tallies), 2_600, "the last slice is a short one");
         tallies[0].service.record(8);
         assert_eq!(time.cross(9_000, &mut tallies), OVER);
@@ -277,7 +277,7 @@ mod tests {
         time.end(&mut tallies);
         let sent: Vec<(u64, u64, u64)> = packets
             .iter()
-            .map(|sent| (sent.slice, sent.now_in, sent.times[0].service.sum))
+            .map(|packet| (packet.slice, packet.now_in, packet.times[0].service.sum))
             .collect();
         assert_eq!(sent, [(0, 2, 7), (2, u64::MAX, 8 + 9)], "what ends late is the last slice's");
     }

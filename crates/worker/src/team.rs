@@ -1,6 +1,6 @@
-//! A phase's threads: they begin together, end together, and share nothing but a flag.
+//! The threads of a phase: they begin together, end together, and share nothing but a flag.
 //!
-//! The calling thread collects their slices, writes them out, and tells how far they are.
+//! The calling thread collects their slices, writes them to files, and reports the progress.
 
 use crate::clock::{Best, Clock as _, unix_ns, with_clock};
 use crate::collector::Collector;
@@ -29,21 +29,21 @@ pub(crate) use thread::{Client, ThreadResult, ThreadSpec, work};
 /// A role's threads and what each of them is to do.
 pub(crate) struct RoleSpec<S> {
     pub(crate) name: String,
-    /// In the order of the sources' slots.
+    /// The operations, in the order of the sources' slots.
     pub(crate) ops: Vec<&'static OpInfo>,
     pub(crate) rate: Option<Rate>,
-    /// Operations each thread keeps in flight, where it does not wait for each.
+    /// The operations that each thread keeps in flight; none: it waits for each.
     pub(crate) depth: Option<u32>,
     /// The pause of each thread after each operation.
     pub(crate) think_ns: Option<u64>,
-    /// On how many threads of the system they are; where these are fewer, they share them.
+    /// The number of system threads for the role's threads, which share them if there are fewer.
     pub(crate) on: usize,
-    /// One source a thread.
+    /// One source per thread.
     pub(crate) sources: Vec<S>,
-    /// Open loop: where each thread's schedule comes from.
+    /// The random numbers of each thread's schedule in an open loop.
     pub(crate) seeds: Vec<crate::rng::Rng>,
-    /// Which of the role's threads the first of them is, and of how many: of a crew, those of its
-    /// other ranks are counted as well.
+    /// The index of the first of these threads among all `threads_total` of the role. In a crew,
+    /// threads of other ranks are counted as well.
     pub(crate) first: u32,
     pub(crate) threads_total: u32,
 }
@@ -51,15 +51,15 @@ pub(crate) struct RoleSpec<S> {
 /// The result of a team.
 pub(crate) struct Done {
     pub(crate) started_unix_ns: u64,
-    /// By the worker's clock, without what was between turns.
+    /// The duration by the worker's clock, without the time between turns.
     pub(crate) wall_ns: u64,
-    /// When it was let begin.
+    /// The usage of the process when the team was allowed to begin.
     pub(crate) usage_before: ProcessUsage,
     pub(crate) roles: Vec<RoleResult>,
-    /// Each thread's requests, where they are recorded.
+    /// Each thread's requests; empty: they are not recorded.
     pub(crate) requests: Vec<Spool>,
     pub(crate) stopped: bool,
-    /// What ended it early; the counts up to there are kept.
+    /// The error that ended the team early; the counts up to there are kept.
     pub(crate) failure: Option<Error>,
 }
 
@@ -87,7 +87,7 @@ impl<S> TeamSpec<S> {
             let (clients_total, on) = (spec.sources.len(), spec.on);
             let mut clients = spec.into_clients(role, begun, &sender).into_iter();
             begun += clients_total;
-            // As evenly as can be.
+            // As evenly as possible.
             for index in 0..on {
                 let some = (index + 1) * clients_total / on - index * clients_total / on;
                 threads.push((role, clients.by_ref().take(some).collect()));
@@ -98,7 +98,7 @@ impl<S> TeamSpec<S> {
 }
 
 /// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
-/// begin when `gate` lets them; none: it does not.
+/// begin when `gate` allows it. Returns none if the program stopped the phase before.
 ///
 /// Only the work of a thread is compiled for each engine and clock.
 pub(crate) fn run<K: Kind>(
@@ -120,10 +120,10 @@ pub(crate) fn run<K: Kind>(
     Team { clock, task, shared, roles, watch, engine }.run(works, &packets, files, gate)
 }
 
-/// What a thread of a team does.
+/// The work of a thread of a team.
 type ThreadWork<'t> = Box<dyn FnOnce() -> Vec<ThreadResult> + Send + 't>;
 
-/// What is asked of an engine that is at work.
+/// The methods of a working engine that the collector calls.
 struct Probes<'e> {
     counters: &'e dyn Fn() -> Counters,
     events: &'e dyn Fn() -> Vec<EngineEvent>,
@@ -191,8 +191,8 @@ impl Team<'_> {
     }
 }
 
-/// Syncs the engine in a thread of the first role's, so that it is accounted for as its threads
-/// are.
+/// Syncs the engine in a thread of the first role, so that the sync is accounted for as the role's
+/// work is. Returns the thread's usage too.
 pub(crate) fn sync(
     sync: &(dyn Fn() -> Result<()> + Sync),
     clock: Best,
@@ -210,19 +210,19 @@ pub(crate) fn sync(
     })
 }
 
-/// A thread with a name that differs from those of the engine's own.
+/// Starts a thread with a name that differs from the names of the engine's own threads.
 pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     role: usize,
     work: impl FnOnce() -> T + Send + 's,
 ) -> ScopedJoinHandle<'s, T> {
     let name = format!("{THREAD_NAME}{role}");
-    // As `Scope::spawn` does where the system gives no thread.
+    // Panics as `Scope::spawn` does if the system gives no thread.
     Builder::new().name(name).spawn_scoped(scope, work).expect("a thread is started")
 }
 
 impl<S> RoleSpec<S> {
-    /// Those of one role; `begun` are of the roles before it.
+    /// The clients of this role; `begun` is the number of clients of the roles before it.
     fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
         let Self { ops, rate, depth, think_ns, sources, seeds, first, threads_total, .. } = self;
         let client = |(index, (source, rng)): (usize, (S, _))| {
@@ -295,7 +295,7 @@ mod tests {
         assert!((rate / exact - 1.0).abs() < 0.001, "expected {exact:.0}/s, found {rate:.0}/s");
     }
 
-    /// Half a wave is above the mean of a whole: what was offered is what came.
+    /// Half a wave is above the mean of a whole one: the offered rate is that of the phase.
     #[test]
     fn what_a_wave_offers_is_the_mean_of_the_phase() {
         let sine = Sine { amplitude: 500.0, period_ns: 100 * MS, step_ns: MS };
@@ -308,7 +308,7 @@ mod tests {
         assert!((offered(None) - 1_000.0).abs() < 1e-6);
     }
 
-    /// Both ways of ending: by the count, and by the time.
+    /// A phase ends by its count or by its time, whichever comes first.
     #[test]
     fn a_phase_ends_when_its_operations_are_done() {
         let play = Play { operations: Some(1_000), duration_ns: Some(30 * MS), ..Play::default() };

@@ -3,7 +3,7 @@
 use kvdyno_record::usage::{ProcessIo, ProcessUsage, ThreadsUsage};
 use std::fs;
 
-/// Gives memory that is allocated and free back to the system: what a load needed must not count
+/// Returns the allocator's free memory to the system: memory that a load needed must not count
 /// against a RAM limit that begins after it.
 #[expect(unsafe_code, reason = "libc's own")]
 pub(crate) fn return_free_memory() {
@@ -66,8 +66,8 @@ fn ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
-/// Time on a CPU, time ready and without one, time slices. A kernel that does not count them says
-/// three zeros, and a thread that reads this has had a slice.
+/// Parses `schedstat`: time on a CPU, time ready without a CPU, and time slices. A kernel that does
+/// not count them reports three zeros; otherwise a thread that reads this has had a slice.
 fn parse_waited(text: &str) -> Option<u64> {
     let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());
     let (_, waited, slices) = (fields.next()??, fields.next()??, fields.next()??);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!([parse_waited("0 0 0\n"), parse_waited("")], [None, None]);
     }
 
-    /// What another thread burns is the process's and not this one's.
+    /// Time that another thread burns counts for the process, not for this thread.
     #[test]
     fn a_thread_has_its_own_readings() {
         let before = read_thread(5);
@@ -128,9 +128,9 @@ mod tests {
             read_thread(60_000_000).since(&before)
         });
         let burnt = burnt.join().unwrap();
-        let ours = read_thread(9).since(&before);
+        let own = read_thread(9).since(&before);
         assert!(burnt.user_ns + burnt.system_ns > 0, "{burnt:?}");
-        assert_eq!((burnt.time_ns, ours.time_ns), (60_000_000, 4));
-        assert!(ours.user_ns + ours.system_ns < 60_000_000, "{ours:?}");
+        assert_eq!((burnt.time_ns, own.time_ns), (60_000_000, 4));
+        assert!(own.user_ns + own.system_ns < 60_000_000, "{own:?}");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Values {
     verify: bool,
 }
 
-/// Where a prepared value lies: in the pool, or in the block's own bytes.
+/// The place of a prepared value: in the pool, or in the block's own bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueAt {
     pub(crate) start: usize,
@@ -39,14 +39,14 @@ impl Values {
         Self::with_longest(shape.size.max(), shape, verify, seed)
     }
 
-    /// Without headers, drawn ones of 20 bytes, others of at most so many.
+    /// Values without headers: drawn values have 20 bytes, others at most `longest`.
     #[cfg(test)]
     pub(crate) fn without_headers(longest: u64) -> Self {
         let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
         Self::with_longest(longest, &shape, false, 1)
     }
 
-    /// The same, where values that are asked for by their lengths may be as long as `longest`.
+    /// Values of `shape`; values that are requested by their lengths may be as long as `longest`.
     pub(crate) fn with_longest(longest: u64, shape: &ValueShape, verify: bool, seed: u64) -> Self {
         let longest = longest.max(shape.size.max());
         let pool = compressible_bytes(POOL_BYTES + longest as usize, shape, seed);
@@ -58,7 +58,7 @@ impl Values {
         Self { cursor: rng.below(POOL_BYTES as u64) as usize, ..self.clone() }
     }
 
-    /// Of the longest value.
+    /// The bytes of the longest value.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.longest
     }
@@ -82,8 +82,8 @@ impl Values {
         self.cut(number, version, bytes, arena)
     }
 
-    /// The same with so many bytes; 0 stands for an unknown length, which is drawn. A header fits
-    /// in each.
+    /// Prepares a value of `bytes` bytes; 0 stands for an unknown length, which is drawn. Each
+    /// value has room for a header.
     pub(crate) fn prepare_long(
         &mut self,
         number: u64,
@@ -122,7 +122,7 @@ impl Values {
     }
 }
 
-/// A length drawn from its distribution.
+/// Draws a length from its distribution.
 pub(crate) fn draw(size: &Size, rng: &mut Rng) -> u64 {
     match *size {
         Size::Fixed { bytes } => bytes,
@@ -151,7 +151,7 @@ pub(crate) fn parse_version(value: &[u8]) -> u32 {
     u32::from_le_bytes([value[8], value[9], value[10], value[11]])
 }
 
-/// Of key, version and body; the checksum's own place is left out.
+/// The checksum of key, version and body, without the place of the checksum itself.
 fn checksum(value: &[u8]) -> u32 {
     let head = u64::from_le_bytes([
         value[0], value[1], value[2], value[3], value[8], value[9], value[10], value[11],
@@ -227,8 +227,8 @@ mod tests {
         assert!(arena.is_empty());
     }
 
-    /// The mean to six of its deviations, and chi-square against evenly spaced quantiles: shapes
-    /// themselves are held against closed forms where they are defined.
+    /// Checks the mean to six of its deviations, and chi-square against evenly spaced quantiles.
+    /// The shapes themselves are checked against closed forms where they are defined.
     #[test]
     fn drawn_sizes_have_the_planned_mean_and_shape() {
         const DRAWS: u32 = 400_000;
@@ -245,23 +245,23 @@ mod tests {
         ];
         for size in sizes {
             let mut rng = Rng::new(&[4]);
-            let mut drawn: Vec<u64> = (0..DRAWS).map(|_| draw(&size, &mut rng)).collect();
+            let mut lengths: Vec<u64> = (0..DRAWS).map(|_| draw(&size, &mut rng)).collect();
             let draws = f64::from(DRAWS);
-            let mean = drawn.iter().sum::<u64>() as f64 / draws;
+            let mean = lengths.iter().sum::<u64>() as f64 / draws;
             let variance =
-                drawn.iter().map(|bytes| (*bytes as f64 - mean).powi(2)).sum::<f64>() / draws;
+                lengths.iter().map(|bytes| (*bytes as f64 - mean).powi(2)).sum::<f64>() / draws;
             let (planned, sigma) = (size.mean(), (variance / draws).sqrt());
-            // The planned mean of what is folded is a sum of 100,000 quantiles itself.
+            // The planned mean of a folded distribution is itself a sum of 100,000 quantiles.
             let exact = if size.max() == 10_000 { 3.0 * sigma } else { 0.0 };
             assert!((mean - planned).abs() < 6.0 * sigma + exact, "{size:?}: {mean}, {planned}");
-            drawn.sort_unstable();
+            lengths.sort_unstable();
             let even = quantiles(&size);
             let up_to = |lengths: &[u64], edge| {
                 lengths.partition_point(|bytes| *bytes <= edge) as f64 / lengths.len() as f64
             };
             let (mut below, mut chi, mut cells) = ((0.0, 0.0), 0.0, 0.0);
             for edge in (1..=20).map(|cell| even[cell * even.len() / 20 - 1]) {
-                let (actual, expected) = (up_to(&drawn, edge), up_to(&even, edge));
+                let (actual, expected) = (up_to(&lengths, edge), up_to(&even, edge));
                 if expected > below.1 {
                     let expected_in_bin = expected - below.1;
                     chi += draws * (actual - below.0 - expected_in_bin).powi(2) / expected_in_bin;
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// A million evenly spaced ones.
+    /// A million evenly spaced quantiles.
     fn quantiles(size: &Size) -> Vec<u64> {
         let quantile = |i: u32| size.quantile((f64::from(i) + 0.5) / 1e6);
         let mut even: Vec<u64> = (0..1_000_000).map(quantile).collect();
@@ -281,7 +281,7 @@ mod tests {
         even
     }
 
-    /// Storage that stores equal blocks once would otherwise hold four megabytes of any data set.
+    /// Otherwise storage that deduplicates blocks would hold only four megabytes of any data set.
     #[test]
     fn no_value_of_a_gigabyte_repeats() {
         for bytes in [100, 4096] {

@@ -1,7 +1,7 @@
-//! After a load: is everything there, and is it what was written?
+//! The check after a load: does every record exist, and is it the one that was written?
 //!
 //! A benchmark of a tenth of the data is fast. One published binding "inserted" a million records
-//! and kept two; nothing but a look shows that.
+//! and kept two; only reading them back shows that.
 
 use crate::clock::{Best, Clock as _, unix_ns};
 use crate::control::Stop;
@@ -15,15 +15,15 @@ use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::workload::Activity;
 use std::ops::{ControlFlow, RangeInclusive};
 
-/// Records walked in one call, so that a stop takes effect.
+/// The records of one call of a walk: few enough that a stop takes effect.
 const WALK_RECORDS: u64 = 100_000;
 
-/// What to look at.
+/// The extent of a check.
 #[derive(Clone, Copy)]
 pub(crate) struct Check {
     pub(crate) samples: u64,
     pub(crate) count: bool,
-    /// Of a crew each rank samples its share, and the first counts.
+    /// The rank in a crew: each rank samples its share, and the first one counts.
     pub(crate) seat: RankId,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Of a phase that begins now.
+    /// A reporter for a phase that begins now.
     pub(crate) fn new(clock: Best, phase: u32) -> Self {
         Self { clock, phase, started_unix_ns: unix_ns(), began: clock.now() }
     }
@@ -58,7 +58,7 @@ impl Reporter {
     }
 }
 
-/// Samples keys spread evenly over all, then counts all records where asked.
+/// Samples keys that are spread evenly over all, then counts all records if the check says so.
 pub(crate) fn run<E: Engine>(
     engine: &E,
     job: &Job,
@@ -100,7 +100,7 @@ pub(crate) fn run<E: Engine>(
             }
         }
     }
-    // An engine that stores nothing shows as many records as it is asked for, for ever.
+    // An engine that stores nothing shows as many records as are requested, for ever.
     if check.count && check.seat.rank == 0 && !stores_nothing {
         let report = |done| reporter.report(done, records);
         verified.counted = count(&mut session, records, report, stop)?;
@@ -122,7 +122,7 @@ pub(crate) fn warm<E: Engine>(
     let mut session = engine.session()?;
     let report = |done| reporter.report(done, job.data.records);
     if abilities.scan_forward {
-        // Everything that may be there: inserts, and all keys of a graph.
+        // Everything that may exist: inserts, and all keys of a graph.
         count(&mut session, job.shape.records_max, report, stop)?;
         return Ok(());
     }
@@ -144,7 +144,7 @@ pub(crate) fn warm<E: Engine>(
     Ok(())
 }
 
-/// Bytes that a value may have: those of the data, or as a trace has it.
+/// The lengths that a value may have, by the definition of the data and by traces.
 fn value_lengths(job: &Job) -> RangeInclusive<usize> {
     let size = &job.data.value.size;
     let recorded = job.phases.iter().filter_map(|phase| match &phase.work {
@@ -158,8 +158,8 @@ fn value_lengths(job: &Job) -> RangeInclusive<usize> {
     }
 }
 
-/// Counts all records in key order, and fetches each value; nothing when stopped on the way. Once
-/// there are more than `expected` it ends: an engine may go round in circles.
+/// Counts all records in key order, and fetches each value. Returns none when stopped on the way.
+/// The count ends once it exceeds `expected`: an engine may go round in circles.
 fn count<S: Session>(
     session: &mut S,
     expected: u64,

@@ -1,5 +1,5 @@
-//! Watches the rates of a phase that ends when they are steady. The collector asks once a slice:
-//! the threads at work do nothing for it.
+//! Watches the rates of a phase that ends when they are steady. The collector checks them once per
+//! slice; the working threads do nothing for it.
 
 use crate::tally::Packet;
 use crate::team::RoleSpec;
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 /// The operations of a phase by role and slice.
 pub(crate) struct Watch {
-    /// None: the phase ends by other means.
+    /// The rule that ends the phase; none: the phase ends by other means.
     rule: Option<EndRule>,
-    /// The place in `counts` of each role; none: it works on a schedule, which sets its rate.
+    /// The index in `counts` of each role; none: the role works on a schedule, which sets its rate.
     places: Vec<Option<usize>>,
     counts: Vec<Vec<u64>>,
     /// The slice that each thread is in.
@@ -50,7 +50,7 @@ impl Watch {
         let (Some(rule), Some(reached)) = (self.rule, self.now_in.values().min()) else {
             return false;
         };
-        // A thread at its end leaves a slice that is not whole.
+        // A thread that ends leaves a slice that is not whole.
         let is_over = self.now_in.values().any(|slice| *slice == u64::MAX);
         while !is_over && self.judged < *reached as usize {
             self.judged += 1;
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// A thread's packet after a slice of `count` operations.
+    /// Returns a thread's packet after a slice of `count` operations.
     fn leave(thread: &mut TimeLine, packets: &Receiver<Packet>, now: u64, count: u64) -> Packet {
         let mut tallies = [Tally::new(Op::Get.info(), Timing::Closed)];
         tallies[0].service.record_many(5, count);

@@ -17,7 +17,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    /// Over `n >= 1` ranks with `theta >= 0`.
+    /// The distribution over `n >= 1` ranks with `theta >= 0`.
     pub(crate) fn new(n: u64, theta: f64) -> Self {
         let n = n as f64;
         let h_first = h_integral(1.5, theta) - 1.0;
@@ -26,13 +26,13 @@ impl Zipf {
         Self { n, theta, h_first, h_last, squeeze }
     }
 
-    /// There are `n` ranks now.
+    /// Changes the number of ranks to `n`.
     pub(crate) fn grow(&mut self, n: u64) {
         self.n = n as f64;
         self.h_last = h_integral(self.n + 0.5, self.theta);
     }
 
-    /// A rank, from 0.
+    /// Draws a rank, from 0.
     #[inline]
     pub(crate) fn rank(&self, rng: &mut Rng) -> u64 {
         loop {
@@ -76,11 +76,11 @@ fn log1p_ratio(x: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub(crate) struct GrayZipf {
     items: f64,
-    /// When it was made: YCSB's `eta` keeps this number, however the items grow.
+    /// The number of items at first: YCSB's `eta` keeps this number, however the items grow.
     items_at_start: f64,
     theta: f64,
     zeta: f64,
-    /// For the sum over more items; none until there are more.
+    /// The sums over more items; none: the items have not grown.
     sums: Option<ZetaSums>,
     /// The sum of the first two terms.
     two: f64,
@@ -89,25 +89,25 @@ pub(crate) struct GrayZipf {
 }
 
 impl GrayZipf {
-    /// What YCSB's scrambled zipfian draws ranks of.
+    /// The items that YCSB's scrambled zipfian draws ranks of.
     pub(crate) const YCSB_ITEMS: u64 = 10_000_000_000;
     pub(crate) const YCSB_THETA: f64 = 0.99;
 
-    /// Over `items >= 1` ranks, with `theta` above 0 and below 1.
+    /// The distribution over `items >= 1` ranks, with `theta` above 0 and below 1.
     pub(crate) fn new(items: u64, theta: f64) -> Self {
         Self::with_zeta(items, theta, zeta(items, theta))
     }
 
-    /// With another sum of r^-theta than the exact one.
+    /// The distribution with another sum of r^-theta than the exact one.
     pub(crate) fn with_zeta(items: u64, theta: f64, zeta: f64) -> Self {
         let (items, alpha) = (items as f64, 1.0 / (1.0 - theta));
         let (items_at_start, sums, two) = (items, None, 1.0 + 0.5f64.powf(theta));
-        let mut made = Self { items, items_at_start, theta, zeta, sums, two, alpha, eta: 0.0 };
-        made.eta = made.eta();
-        made
+        let mut gray = Self { items, items_at_start, theta, zeta, sums, two, alpha, eta: 0.0 };
+        gray.eta = gray.eta();
+        gray
     }
 
-    /// There are more items now: asked after every block of a mix that inserts.
+    /// Raises the number of items. Called after every block of a mix that inserts.
     pub(crate) fn grow(&mut self, items: u64) {
         let sums = self.sums.get_or_insert_with(|| ZetaSums::new(self.theta));
         (self.items, self.zeta) = (items as f64, sums.partial_sum(items));
@@ -118,7 +118,7 @@ impl GrayZipf {
         (1.0 - (2.0 / self.items_at_start).powf(1.0 - self.theta)) / (1.0 - self.two / self.zeta)
     }
 
-    /// A rank, from 0.
+    /// Draws a rank, from 0.
     #[inline]
     pub(crate) fn rank(&self, rng: &mut Rng) -> u64 {
         let u = rng.unit();
@@ -134,8 +134,8 @@ impl GrayZipf {
     }
 }
 
-/// The sum of r^-theta for r from 1 to n: term by term at first, then by the formula of Euler and
-/// Maclaurin, to the last digits that a sum term by term would have.
+/// Computes the sum of r^-theta for r from 1 to n: term by term at first, then by the formula of
+/// Euler and Maclaurin, as exactly as a sum term by term.
 pub(crate) fn zeta(n: u64, theta: f64) -> f64 {
     if n > ZetaSums::HEAD { ZetaSums::new(theta).partial_sum(n) } else { sum_of_terms(n, theta) }
 }
@@ -144,11 +144,11 @@ fn sum_of_terms(n: u64, theta: f64) -> f64 {
     (1..=n).map(|r| (r as f64).powf(-theta)).sum()
 }
 
-/// Such sums for one theta: the terms of the head are added up once.
+/// The sums of r^-theta for one theta: the terms of the head are added up once.
 #[derive(Clone, Copy, Debug)]
 struct ZetaSums {
     theta: f64,
-    /// The head's sum less the formula's value at its end.
+    /// The sum of the head, less the formula's value at the end of the head.
     constant: f64,
 }
 
@@ -168,7 +168,7 @@ impl ZetaSums {
     }
 }
 
-/// The sum up to n, but for a constant.
+/// Computes the sum up to n, except for a constant.
 fn euler_maclaurin(n: u64, theta: f64) -> f64 {
     let x = n as f64;
     let term = x.powf(-theta);
@@ -176,7 +176,7 @@ fn euler_maclaurin(n: u64, theta: f64) -> f64 {
     h_integral(x, theta) + 0.5 * term + slope / 12.0
 }
 
-/// The same sum as `LinkBench` takes it: from 100,000 terms on by an integral and a constant.
+/// Computes the same sum as `LinkBench` does: from 100,000 terms on by an integral and a constant.
 pub(crate) fn linkbench_zeta(n: u64, theta: f64) -> f64 {
     if n < 100_000 {
         return zeta(n, theta);
@@ -184,8 +184,9 @@ pub(crate) fn linkbench_zeta(n: u64, theta: f64) -> f64 {
     ((n as f64).powf(1.0 - theta) - 1.0) / (1.0 - theta) + 0.58
 }
 
-/// Where YCSB puts a rank: |FNV-1a-64(rank)| mod `items`. Several ranks meet on one key, and a
-/// third of the keys is never drawn; kept as it is, for standing beside published figures only.
+/// Returns the key number that YCSB gives a rank: |FNV-1a-64(rank)| mod `items`. Several ranks
+/// share one key, and a third of the keys is never drawn. It serves only for comparison with
+/// published figures.
 #[inline]
 pub(crate) fn ycsb_number(rank: u64, items: u64) -> u64 {
     let hash = rank.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -243,13 +244,14 @@ mod tests {
         assert!((share(100_000_000) - 4.8).abs() < 0.2);
     }
 
-    /// As drawn by the original generator, `site.ycsb:core:0.17.0`, over so many items.
+    /// The hottest key of the original generator, `site.ycsb:core:0.17.0`, over as many items.
     #[test]
     fn the_hottest_key_is_ycsbs() {
         assert_eq!([1_000_000, 1_000_001].map(|items| ycsb_number(0, items)), [377_211, 801_320]);
     }
 
-    /// YCSB's own: 3.78 % for any number of records, and keys that are never drawn.
+    /// YCSB's own distribution: the hottest key has 3.78 % for any number of records, and some keys
+    /// are never drawn.
     #[test]
     fn ycsb_zipfian_is_as_it_runs() {
         let zipf = GrayZipf::new(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA);
@@ -279,7 +281,7 @@ mod tests {
         assert!((ycsbs - 26.469_028_201_783_02).abs() < 1e-6, "{ycsbs}");
     }
 
-    /// What has grown is what is made anew.
+    /// A grown distribution equals a new one.
     #[test]
     fn growing_changes_nothing_but_the_number() {
         for items in [7, 999, 1_000, 1_001, 50_000, 3_000_000] {
@@ -288,15 +290,15 @@ mod tests {
             zipf.grow(items);
             let exact = sum_of_terms(items, 0.99);
             assert!((gray.zeta / exact - 1.0).abs() < 1e-12, "{items}");
-            let made = Zipf::new(items, 0.99);
+            let fresh = Zipf::new(items, 0.99);
             let mut draws = [Rng::new(&[8]), Rng::new(&[8])];
-            let same = (0..1_000).all(|_| zipf.rank(&mut draws[0]) == made.rank(&mut draws[1]));
+            let same = (0..1_000).all(|_| zipf.rank(&mut draws[0]) == fresh.rank(&mut draws[1]));
             assert!(same, "{items}");
         }
     }
 
-    /// A block of 512 operations takes 10 us of a fast engine's time: growing after each may take
-    /// nothing of that. Regression test: it added 1,000 powers up.
+    /// Regression test: growing added 1,000 powers up. A block of 512 operations takes 10 us of a
+    /// fast engine's time, and growing after each block must not add to that.
     #[test]
     fn growing_adds_no_head_up() {
         let mut zipf = GrayZipf::new(1_000_000, 0.99);
@@ -322,10 +324,10 @@ mod tests {
             };
             for r in [1, 2, 3, 4, 10, 30, n / 10, n / 2].into_iter().filter(|r| *r < n) {
                 let exact = below(r);
-                let drawn = ranks.partition_point(|rank| *rank < r) as f64 / DRAWS;
+                let share = ranks.partition_point(|rank| *rank < r) as f64 / DRAWS;
                 let sigma = (exact * (1.0 - exact) / DRAWS).sqrt();
-                let apart = (drawn - exact).abs() / sigma;
-                assert!(apart < 6.0, "n {n}, theta {theta}, rank {r}: {drawn} and {exact}");
+                let apart = (share - exact).abs() / sigma;
+                assert!(apart < 6.0, "n {n}, theta {theta}, rank {r}: {share} and {exact}");
             }
         }
     }

@@ -12,12 +12,12 @@ use kvdyno_engine::{
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Retries of a write that a server is too busy for.
+/// The most attempts at a write that a server is too busy for.
 const TRIES: u32 = 10_000;
 
 const TRIED_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
-/// What of `namespace/kv` is of the work: names that begin so.
+/// The prefixes of the names in `namespace/kv` that describe the work.
 const COUNTED: [&str; 13] = [
     "cache_read_pct",
     "client_proxy",
@@ -34,10 +34,10 @@ const COUNTED: [&str; 13] = [
     "storage-engine.",
 ];
 
-/// Reads, of records that are there and of others, which the servers count apart.
+/// The counter of all reads; the servers count reads of existing and of missing records apart.
 pub(crate) const READS: &str = "client_read";
 
-/// Aerospike servers, as their client has them.
+/// Aerospike servers, as seen by the client.
 pub(crate) struct Aerospike {
     nodes: Nodes,
     control: ControlConnection<Vec<Connection>>,
@@ -45,7 +45,7 @@ pub(crate) struct Aerospike {
 }
 
 impl Aerospike {
-    /// The counters of all servers' namespaces, summed.
+    /// Returns the counters of all servers' namespaces, summed.
     fn statistics(&self) -> Result<Counters> {
         let mut control = self.control.lock();
         let mut counters = Counters::new();
@@ -58,7 +58,7 @@ impl Aerospike {
         Ok(counters)
     }
 
-    /// Of these, any that is not zero.
+    /// Returns a counter that `works` accepts and that is not zero, if there is one.
     fn find_busy_counter(&self, works: impl Fn(&str) -> bool) -> Result<Option<String>> {
         let counters = self.statistics()?;
         let busy = |value: &Value| matches!(value, Value::Integer(number) if *number > 0);
@@ -106,7 +106,7 @@ impl Engine for Aerospike {
         })
     }
 
-    /// Blocks that are to be written, or to be gathered into fewer.
+    /// Waits while blocks are to be written, or to be merged into fewer.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let works = [".write_q", ".defrag_q", "partitions_remaining"];
         Settled::poll(limit, "no block is to be written or defragmented", || {
@@ -114,8 +114,9 @@ impl Engine for Aerospike {
         })
     }
 
-    /// There is no command for it: a block in memory is written within `flush_max_ms`, which may
-    /// have begun just before. Without `direct_files` it is then the kernel's.
+    /// Waits, because there is no command for it: a block in memory is written within
+    /// `flush_max_ms`, which may have begun just before. Without `direct_files` it is then in the
+    /// page cache.
     fn sync(&self) -> Result<()> {
         sleep(2 * self.flush_max);
         Settled::poll(Duration::MAX, "", || {
@@ -175,13 +176,13 @@ impl Client<'_> {
         node
     }
 
-    /// Sends all that was written down.
+    /// Sends all queued messages.
     #[inline]
     fn send_all(&mut self) -> Result<()> {
         self.servers.iter_mut().try_for_each(|server| server.connection.wire.send())
     }
 
-    /// Leaves the writes to retry.
+    /// Performs writes once. Leaves in `writes` those to retry.
     fn write_once(&mut self, writes: &mut Vec<&Write<'_>>) -> Result<()> {
         let mut nodes = std::mem::take(&mut self.nodes_asked);
         nodes.clear();
@@ -217,7 +218,7 @@ impl Session for Client<'_> {
         Ok(visit(value.map(|range| connection.bytes(range))))
     }
 
-    /// One that a server is too busy for is sent again, inside its time.
+    /// Puts a record. A put that a server is too busy for is sent again, within its measured time.
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let mut node = self.put(key, value);
@@ -238,13 +239,13 @@ impl Session for Client<'_> {
         }
     }
 
-    /// Deleted records return after a restart, because their blocks are not rewritten. Durable
-    /// deletes need the Enterprise Edition.
+    /// Fails: deleted records return after a restart, because their blocks are not rewritten.
+    /// Durable deletes need the Enterprise Edition.
     fn delete(&mut self, _key: &[u8]) -> Result<()> {
         Err(Error::unsupported("deletes that outlive a restart"))
     }
 
-    /// Single reads that are sent together.
+    /// Sends single reads together.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -268,7 +269,7 @@ impl Session for Client<'_> {
         failed
     }
 
-    /// Single writes that are sent together. Those that a server is too busy for are sent again.
+    /// Sends single writes together. Writes that a server is too busy for are sent again.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         if let Some(Write::Delete { key }) =
             writes.iter().find(|write| matches!(write, Write::Delete { .. }))
@@ -304,10 +305,10 @@ impl Session for Client<'_> {
         self.send_all()
     }
 
-    /// The servers with an answer.
+    /// Completes the operations of the servers that have an answer.
     fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
-        if let [one] = self.servers.as_mut_slice() {
-            return one.tickets.complete(&mut one.connection, done);
+        if let [server] = self.servers.as_mut_slice() {
+            return server.tickets.complete(&mut server.connection, done);
         }
         let mut count = 0;
         while count == 0 {

@@ -1,8 +1,9 @@
 //! One connection to one server, and the protocol: messages are written into a buffer and sent
 //! together, and answered in their order.
 //!
-//! All numbers are big-endian. Around each message: version, kind, and length (1, 1, 6 bytes). A
-//! message on a record: a header of 22 bytes, its fields (namespace, digest), its operations.
+//! All numbers are big-endian. Before each message come version, kind, and length (1, 1, 6 bytes).
+//! A message on a record has a header of 22 bytes, its fields (namespace, digest), and its
+//! operations.
 
 use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
@@ -12,7 +13,7 @@ use std::ops::Range;
 /// The namespace that records are in.
 pub(crate) const NAMESPACE: &str = "kv";
 
-/// The bin of a record with its value: a record has named bins.
+/// The bin that has a record's value: a record has named bins.
 const BIN: &[u8] = b"v";
 
 /// The hash that identifies a record; the key itself is never sent.
@@ -25,15 +26,15 @@ const MESSAGE: u8 = 3;
 /// The longest message that a server takes or sends (`PROTO_SIZE_MAX`).
 const MESSAGE_BYTES_MAX: usize = 128 << 20;
 
-/// Bytes around each message.
+/// Bytes before each message.
 const AROUND: usize = 8;
 
 /// Bytes of a message's header.
 const HEADER: usize = 22;
 
-/// The header's three bytes of flags.
+/// The header's three bytes of flags, for a read of all bins.
 const READ_ALL: [u8; 3] = [1 | 2, 0, 0];
-/// Whatever was there is replaced, other bins as well.
+/// The flags for a write, which replaces the whole record, other bins as well.
 const WRITE: [u8; 3] = [0, 1, 16];
 
 const FIELD_NAMESPACE: u8 = 0;
@@ -41,8 +42,8 @@ const FIELD_DIGEST: u8 = 4;
 const OP_WRITE: u8 = 2;
 const BLOB: u8 = 4;
 
-/// The server gives up an operation by then. Its own default of a second is less than some drives
-/// take.
+/// The time after which the server gives up an operation. Its own default of a second is less than
+/// some drives take.
 const PATIENCE_MS: u32 = 60_000;
 
 const OK: u8 = 0;
@@ -54,32 +55,32 @@ pub(crate) struct Connection {
     pub(crate) wire: Wire,
 }
 
-/// The digest of a key: of an empty set, the kind of key, and the key.
+/// Returns the digest of a key: the hash of an empty set name, the kind of key, and the key.
 #[inline]
 pub(crate) fn digest(key: &[u8]) -> Digest {
     Ripemd160::new().chain_update([BLOB]).chain_update(key).finalize().into()
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self::enter(address)?;
         connection.wire.expect_records();
         Ok(connection)
     }
 
-    /// For the server's own information.
+    /// Opens a connection for the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         Ok(Self { wire: Wire::open(address)? })
     }
 
-    /// Writes down that a record is read.
+    /// Queues the read of a record.
     #[inline]
     pub(crate) fn get(&mut self, digest: &Digest) {
         self.message(READ_ALL, digest, None);
     }
 
-    /// Writes down that a record is written.
+    /// Queues the write of a record.
     #[inline]
     pub(crate) fn put(&mut self, digest: &Digest, value: &[u8]) {
         self.message(WRITE, digest, Some(value));
@@ -119,7 +120,7 @@ impl Connection {
         self.wire.out.extend_from_slice(&head.to_be_bytes());
     }
 
-    /// The server's information by name.
+    /// Returns the server's information by name.
     pub(crate) fn info(&mut self, name: &str) -> Result<String> {
         self.write_header(INFO, name.len() + 1);
         self.wire.out.extend_from_slice(name.as_bytes());
@@ -149,7 +150,7 @@ impl Connection {
         self.wire.bytes(range)
     }
 
-    /// Where the next message's body lies, once it is complete.
+    /// Returns where the next message's body lies, once it is complete.
     #[inline]
     fn body(&mut self, kind: u8) -> Result<Option<Range<usize>>> {
         let (begin, unread) = self.wire.unread_bytes();
@@ -189,7 +190,7 @@ impl Answers for Connection {
     }
 }
 
-/// Where in an answer its value lies.
+/// Returns where in an answer its value lies; `None`: there is none.
 #[inline]
 fn value_range(answer: &[u8]) -> Result<Option<Range<usize>>> {
     let short = || protocol_error("a truncated message");
@@ -221,7 +222,7 @@ fn value_range(answer: &[u8]) -> Result<Option<Range<usize>>> {
     Ok(Some(start..end))
 }
 
-/// The error of a result code, as its documentation explains it.
+/// Returns the error of a result code, as Aerospike's documentation explains it.
 fn result_code_error(code: u8) -> Error {
     let (class, words) = match code {
         4 => (ErrorClass::Invalid, "parameter error"),
@@ -245,14 +246,15 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         wire.expect_records();
-        (Connection { wire }, theirs)
+        (Connection { wire }, server)
     }
 
-    /// An answer with this result, a field that is skipped, and one bin if there is a value.
+    /// Returns an answer with this result, a field that is skipped, and one bin if there is a
+    /// value.
     fn answer(result: u8, value: Option<&[u8]>) -> Vec<u8> {
         let mut body = vec![22, 0, 0, 0, 0, result];
         body.extend([0; 12]);
@@ -269,7 +271,7 @@ mod tests {
         message
     }
 
-    /// RIPEMD-160 of the byte 4 and `abc`, by `openssl rmd160`.
+    /// The expected digest is the RIPEMD-160 of the byte 4 and `abc`, by `openssl rmd160`.
     #[test]
     fn a_key_is_known_by_its_digest() {
         let hex: String = digest(b"abc").iter().map(|byte| format!("{byte:02x}")).collect();
@@ -287,7 +289,7 @@ mod tests {
         sent.extend(answer(0, Some(b"")));
         let more = answer(0, Some(b"half"));
         sent.extend(&more[..more.len() - 2]);
-        let (mut connection, mut theirs) = connected(&sent);
+        let (mut connection, mut server) = connected(&sent);
         let value = connection.answer().unwrap().unwrap();
         assert_eq!(connection.bytes(value), b"one");
         assert_eq!(connection.answer().unwrap(), None);
@@ -295,16 +297,16 @@ mod tests {
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Full);
         assert!(connection.answer().unwrap().unwrap().is_empty());
         assert_eq!(connection.parse_answer().unwrap(), None, "half of an answer");
-        theirs.write_all(&more[more.len() - 2..]).unwrap();
+        server.write_all(&more[more.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().unwrap();
         assert_eq!(connection.bytes(value), b"half");
-        theirs.write_all(b"HTTP/1.1 400").unwrap();
+        server.write_all(b"HTTP/1.1 400").unwrap();
         assert!(connection.answer().is_err());
     }
 
     #[test]
     fn a_message_is_as_long_as_it_says() {
-        let (mut connection, _theirs) = connected(b"");
+        let (mut connection, _server) = connected(b"");
         let mut begin = 0;
         for value in [None, Some(&b""[..]), Some(b"value")] {
             match value {
@@ -324,7 +326,7 @@ mod tests {
         let sent = b"build\t8.0.0.15\n";
         let mut message = vec![2, 1, 0, 0, 0, 0, 0, sent.len() as u8];
         message.extend(sent);
-        let (mut connection, _theirs) = connected(&message);
+        let (mut connection, _server) = connected(&message);
         assert_eq!(connection.info("build").unwrap(), "8.0.0.15");
         assert_eq!(connection.wire.out, b"", "it was sent");
     }

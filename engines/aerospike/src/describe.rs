@@ -7,10 +7,10 @@ use kvdyno_engine::{
     Result,
 };
 
-/// A block of its storage has 8 MiB, and a record lies in one.
+/// The longest value: a block of its storage has 8 MiB, and a record lies in one block.
 const VALUE_BYTES_MAX: u64 = (8 << 20) - (64 << 10);
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

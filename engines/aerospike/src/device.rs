@@ -9,7 +9,8 @@ use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// A server has its header here; of one that was not there yet it is zeros.
+/// The bytes at the start that hold a server's header; they are zeros if no server has used the
+/// device.
 const HEADER_BYTES: usize = 1 << 20;
 
 /// Bytes zeroed at a time, so that a kill takes effect between two of them.
@@ -18,7 +19,7 @@ const PIECE_BYTES: u64 = 1 << 30;
 /// Refuses a device that is not for these servers, and clears an unused one.
 pub(crate) fn prepare(path: &Path, options: &Options, data: &DataShape) -> Result<()> {
     let about = |error: Error| error.context(&path.display().to_string());
-    // The worker has it exclusively already: nothing is mounted from it.
+    // The worker already has the device exclusively: nothing is mounted from it.
     let opened = File::options().read(true).write(true).open(path);
     let mut file = opened.map_err(|error| about(error.into()))?;
     let bytes = file.seek(SeekFrom::End(0))?;
@@ -50,8 +51,8 @@ fn is_new(file: &File) -> io::Result<bool> {
     Ok(header.iter().all(|byte| *byte == 0))
 }
 
-/// All of it: a server takes up whatever looks like a record in a block that it has begun to write,
-/// and in those behind, though another server wrote it.
+/// Zeroes the whole device. A server takes up anything that looks like a record, even if another
+/// server wrote it, in a block that it has begun to write and in those behind.
 fn empty(file: &File, bytes: u64) -> io::Result<()> {
     let zeros = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
     for offset in (0..bytes).step_by(PIECE_BYTES as usize) {

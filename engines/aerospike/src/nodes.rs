@@ -14,12 +14,12 @@ const PARTITIONS: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     pub(crate) addresses: Vec<Address>,
-    /// By partition, the place of its master in the addresses; none: there is one server.
+    /// For each partition, the index of its master in `addresses`; `None`: there is one server.
     masters: Option<Arc<[u8; PARTITIONS]>>,
 }
 
 impl Nodes {
-    /// The cluster of the server at `address`.
+    /// Returns the cluster of the server at `address`.
     pub(crate) fn connect(address: &Address) -> Result<Self> {
         let mut first = Connection::enter(address)?;
         let mut addresses = vec![address.clone()];
@@ -43,7 +43,7 @@ impl Nodes {
         Ok(Self { addresses, masters: Some(Arc::new(masters)) })
     }
 
-    /// The server of a record.
+    /// Returns the index of a record's server.
     #[inline]
     pub(crate) fn master(&self, digest: &Digest) -> usize {
         let partition = usize::from(u16::from_le_bytes([digest[0], digest[1]])) % PARTITIONS;
@@ -55,12 +55,13 @@ fn tcp_address(address: SocketAddr) -> Address {
     Address::Tcp { at: address, secret: String::new() }
 }
 
-/// `2,3000,[[5E24,,[127.0.0.1:24100]]]`.
+/// Returns the addresses in `2,3000,[[5E24,,[127.0.0.1:24100]]]`.
 pub(crate) fn peers(reply: &str) -> impl Iterator<Item = SocketAddr> {
     reply.split(['[', ']', ',']).filter_map(|word| word.parse().ok())
 }
 
-/// `kv:0,2,MAP,MAP`, of each namespace: the first map is of the partitions it is master of.
+/// Returns the first map in `kv:0,2,MAP,MAP`, the entry of the first namespace: the partitions of
+/// which the server is the master.
 fn master_map(reply: &str) -> Option<Vec<u8>> {
     let (_, maps) = reply.split(';').next()?.split_once(':')?;
     let map = STANDARD.decode(maps.split(',').nth(2)?).ok()?;

@@ -27,26 +27,26 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
 const CONF: &str = "aerospike.conf";
 const FILE: &str = "records";
 
-/// Bytes of a record beside its value: its header, its bin's name and kind, to whole 16 bytes.
+/// Bytes of a record beside its value: its header, its bin's name and kind, rounded up to 16 bytes.
 const HEADER_BYTES: u64 = 64;
 
 /// The least file size: blocks and caches take a share of it.
 const FILE_BYTES_MIN: u64 = 512 << 20;
 
-/// A file or a device that is smaller is none for it.
+/// The least size of a file or device that the server accepts.
 const ROOM_MIN: u64 = 128 << 20;
 
-/// Of a block, and so of a file.
+/// Bytes of a block; a file has a multiple of them.
 const BLOCK_BYTES: u64 = 8 << 20;
 
 /// Connections besides those of sessions: the engine's own, of other servers, and a user's.
 const MORE_CLIENTS: u32 = 64;
 
-/// It takes no smaller limit of them.
+/// The smallest limit of connections that the server accepts.
 const CLIENTS_MIN: u32 = 1024;
 
-/// Two servers compare all they have when they have begun, one record of each thread after the
-/// other; nothing is measured before they have.
+/// Threads for migrations. Two servers compare all their records after they start, one at a time in
+/// each thread; nothing is measured before they have finished.
 const MIGRATE_THREADS: u32 = 32;
 
 /// `Aerospike Community Edition build 8.0.0.15`.
@@ -85,11 +85,11 @@ impl Served for Aerospike {
         }
         let program = PROGRAM.find(None)?;
         let count = servers(options)?;
-        // All are held until each is found, so that they are different ones; the first one's own
-        // is among those that are free.
-        let held = (0..=3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
-        let held = held.collect::<std::io::Result<Vec<_>>>()?;
-        let free = held.iter().map(|held| Ok(held.local_addr()?.port()));
+        // All ports are held until each is found, so that they differ. One more than needed is
+        // taken, because the first server's own port may be among them.
+        let listeners = (0..=3 * count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
+        let listeners = listeners.collect::<std::io::Result<Vec<_>>>()?;
+        let free = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
         let mut free = free.collect::<std::io::Result<Vec<u16>>>()?;
         free.retain(|port| *port != site.port());
         let mut ports: Vec<Ports> = free
@@ -97,7 +97,7 @@ impl Served for Aerospike {
             .map(|free| Ports { service: free[0], fabric: free[1], heartbeat: free[2] })
             .collect();
         ports[0].service = site.port();
-        drop(held);
+        drop(listeners);
         let mut commands = Vec::new();
         for number in 0..count {
             commands.push(server(site, program, options, data, &ports, number)?);
@@ -116,7 +116,7 @@ impl Served for Aerospike {
         if (peers + 1).to_string() != replication {
             return Err(Error::new(ErrorClass::Unavailable, "it does not list its peers"));
         }
-        // Before its first balance it has no partitions.
+        // Before its first balance the server has no partitions.
         connection.get(&[0; 20]);
         connection.ask().map(drop)
     }
@@ -126,12 +126,12 @@ pub(crate) fn servers(options: &Options) -> Result<usize> {
     Ok(options.integer("replication_factor")?.max(1) as usize)
 }
 
-/// `NAME=VALUE;...`.
+/// Returns the value of `name` in `NAME=VALUE;...`.
 fn value_by_name<'s>(reply: &'s str, name: &str) -> Option<&'s str> {
     reply.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// One of the servers: its directory, its configuration, its command.
+/// Prepares one of the servers: its directory and its configuration. Returns its command.
 fn server(
     site: &ServerDirectory,
     program: &Program,
@@ -196,7 +196,8 @@ fn configuration(
     Ok(conf)
 }
 
-/// Where its records are, and how: a device it takes whole, and never by the page cache.
+/// Returns the configuration of the records' storage. A device is used whole, and never through the
+/// page cache.
 fn storage(
     name: &str,
     device: Option<&Path>,
@@ -227,14 +228,14 @@ fn storage(
     Ok(conf)
 }
 
-/// What the records of a case take.
+/// Returns the bytes that the records of a case take.
 fn record_bytes(data: &DataShape) -> u64 {
     let record = (data.value_bytes_mean + HEADER_BYTES).next_multiple_of(16);
     data.records_max.saturating_mul(record)
 }
 
-/// Writes stop when live records take 70 % of the file or device. Blocks that are half full are not
-/// defragmented.
+/// Refuses a file or device that is too small. Writes stop when live records take 70 % of it.
+/// Blocks that are half full are not defragmented.
 pub(crate) fn check_room(what: &str, bytes: u64, data: &DataShape) -> Result<()> {
     let records = record_bytes(data);
     let least = (records / 10 * 15).max(ROOM_MIN);

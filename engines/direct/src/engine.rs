@@ -1,4 +1,4 @@
-//! The store behind the trait: its location, its options, and its sessions.
+//! The `Engine` trait for the store: its location, its options, and its sessions.
 
 use crate::describe;
 use crate::log::Log;
@@ -20,13 +20,13 @@ use twox_hash::XxHash3_64;
 pub struct Direct {
     store: Store,
     depth: u32,
-    /// What carries the operations of the first session.
+    /// The setup of the first session's ring, as text.
     how: OnceLock<String>,
 }
 
 impl Direct {
-    /// Opens a store whose mirror, a place and its file's name there, the caller answers for: it
-    /// may be a device that was given up. The option `mirror` is not looked at.
+    /// Opens a store with a mirror that the caller is responsible for: a location, and the file's
+    /// name there. It may be a device whose contents were given up. The option `mirror` is ignored.
     ///
     /// Errors are those of `open`.
     pub fn open_with(
@@ -36,7 +36,7 @@ impl Direct {
         data: &DataShape,
     ) -> Result<Self> {
         let commit = options.durability == Durability::Commit;
-        let wanted = StoreSpec {
+        let spec = StoreSpec {
             records: data.records_max,
             value_bytes: data.value_bytes_max,
             pack: options.integer("pack")?,
@@ -46,7 +46,7 @@ impl Direct {
         let first = (location.clone(), FILE_NAME.to_owned());
         let places: Vec<_> = std::iter::once(first).chain(mirror).collect();
         let log = Log::default();
-        let opened = opening::open(&places, wanted, &log)?;
+        let opened = opening::open(&places, spec, &log)?;
         Ok(Self { store: Store::new(opened, commit, log), depth: data.depth, how: OnceLock::new() })
     }
 }
@@ -103,9 +103,9 @@ impl Engine for Direct {
     }
 }
 
-/// The location of the mirror. Its file name is derived from the first place, so that one directory
-/// can hold the mirrors of many stores. A mirror cannot be a device: the program checks and clears
-/// only the first place.
+/// Returns the location of the mirror. Its file name is derived from the first place, so that one
+/// directory can hold the mirrors of many stores. A mirror cannot be a device: the program checks
+/// and clears only the first place.
 fn mirror_location(location: &Location, mirror: &Path) -> Result<(Location, String)> {
     if mirror.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!(

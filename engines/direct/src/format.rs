@@ -11,7 +11,7 @@ pub const PAGE: usize = 4096;
 /// Where the two header copies lie: far apart, so that no single write can take both.
 pub const HEADERS: [u64; 2] = [0, 512 << 10];
 
-/// Where the journal begins; what lies before it belongs to the headers.
+/// Where the journal begins; the bytes before it belong to the headers.
 pub const JOURNAL_AT: u64 = 1 << 20;
 
 /// Bytes of a block before its first record: checksum, number, version.
@@ -42,8 +42,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of a new store. `pack` zero: as many records as fit into one page, and one
-    /// where none fits.
+    /// Returns the geometry of a new store. `pack` zero: as many records as fit into one page, and
+    /// one where none fits.
     pub fn plan(records: u64, value_bytes: u64, pack: u64) -> Result<Self> {
         if value_bytes > VALUE_BYTES_MAX {
             return Err(Error::invalid(format!(
@@ -71,7 +71,7 @@ impl Geometry {
         geometry.with_records(records)
     }
 
-    /// The same layout for this many records, if a file can have room for them.
+    /// Returns the same layout for this many records, if a file can have room for them.
     pub fn with_records(self, records: u64) -> Result<Self> {
         let geometry = Self { records, ..self };
         let whole = u128::from(geometry.blocks()) * u128::from(geometry.block_bytes);
@@ -83,47 +83,47 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Blocks of data.
+    /// Returns the number of data blocks.
     pub fn blocks(&self) -> u64 {
         self.records.div_ceil(u64::from(self.pack))
     }
 
-    /// Where a slot of the journal lies.
+    /// Returns the offset of a slot of the journal.
     pub fn journal_offset(&self, slot: u64) -> u64 {
         JOURNAL_AT + slot * u64::from(self.block_bytes)
     }
 
-    /// Where the data begins: the next whole MiB past the journal.
+    /// Returns where the data begins: at the next whole MiB past the journal.
     pub fn data_offset(&self) -> u64 {
         self.journal_offset(u64::from(self.journal_slots)).next_multiple_of(1 << 20)
     }
 
-    /// The offset of a block.
+    /// Returns the offset of a block.
     #[inline]
     pub fn block_offset(&self, block: u64) -> u64 {
         self.data_offset() + block * u64::from(self.block_bytes)
     }
 
-    /// Length of the file, or of the used part of a device.
+    /// Returns the length of the file, or of the used part of a device.
     pub fn file_bytes(&self) -> u64 {
         self.block_offset(self.blocks())
     }
 
-    /// The block of a record, and its place in there.
+    /// Returns the block of a record, and its place in the block.
     #[inline]
     pub fn locate(&self, record: u64) -> (u64, u32) {
         let pack = u64::from(self.pack);
         (record / pack, (record % pack) as u32)
     }
 
-    /// The records of a block, as text.
+    /// Returns the records of a block, as text.
     pub fn describe_block(&self, block: u64) -> String {
         let first = block * u64::from(self.pack);
         let last = (first + u64::from(self.pack)).min(self.records).saturating_sub(1);
         format!("block {block} (records {first} to {last})")
     }
 
-    /// Bytes of the length in front of each value.
+    /// Returns the bytes of the length in front of each value.
     #[inline]
     fn length_bytes(&self) -> usize {
         length_bytes(u64::from(self.value_bytes))
@@ -136,10 +136,10 @@ impl Geometry {
     }
 }
 
-/// What a journal may take, where blocks are small.
+/// The usual bytes of a journal. It is larger if blocks are large: it has at least eight slots.
 const JOURNAL_BYTES: u64 = 4 << 20;
 
-/// The kernel's offsets are signed.
+/// The longest file: the kernel's offsets are signed.
 const FILE_BYTES_MAX: u128 = (i64::MAX >> 1) as u128;
 
 /// Two bytes hold lengths up to 65,534, four hold longer ones; zero is "no record".
@@ -156,16 +156,16 @@ fn record_bytes(value_bytes: u64) -> u64 {
 pub enum BlockState {
     /// All zeros: never written or wholly lost; the two look the same.
     Empty,
-    /// As it was sealed, with this version.
+    /// Sound: as it was sealed, with this version.
     Sealed(u64),
-    /// Not as it was sealed: torn, or bits have changed, or another store's.
+    /// Not as it was sealed: it is torn, bits have changed, or it is of another store.
     Bad,
     /// Sound, and the image of another block: a write went astray.
     Astray(u64),
 }
 
 impl BlockState {
-    /// The version to compare copies by; `None`: nothing to be trusted.
+    /// Returns the version by which copies are compared; `None`: the block cannot be trusted.
     pub fn version(self) -> Option<u64> {
         match self {
             Self::Empty => Some(0),
@@ -191,12 +191,12 @@ impl std::fmt::Display for BlockState {
 pub struct Format {
     /// The geometry.
     pub geometry: Geometry,
-    /// Of the store's identity.
+    /// The seed, which is derived from the store's identity.
     pub seed: u64,
 }
 
 impl Format {
-    /// Looks a block over.
+    /// Returns the state of a block from its image.
     #[inline]
     pub fn inspect(&self, block: u64, image: &[u8]) -> BlockState {
         match self.block_and_version(image) {
@@ -206,7 +206,7 @@ impl Format {
         }
     }
 
-    /// The number and the version of a sound image, whichever block it is of.
+    /// Returns the number and the version of a sound image, whichever block it is of.
     #[inline]
     pub fn block_and_version(&self, image: &[u8]) -> Result<(u64, u64), BlockState> {
         if read_u64(image, 0) != self.checksum(image) {
@@ -229,7 +229,7 @@ impl Format {
         XxHash3_64::oneshot_with_seed(self.seed, &image[8..])
     }
 
-    /// The value at a place of a sound or empty block.
+    /// Returns the value at a place of a sound or empty block.
     #[inline]
     pub fn value<'i>(&self, index: u32, image: &'i [u8]) -> Option<&'i [u8]> {
         let (begin, width) = (self.geometry.record_offset(index), self.geometry.length_bytes());
@@ -252,17 +252,17 @@ impl Format {
     }
 }
 
-/// The first version of an opening.
+/// Returns the first version of an opening.
 pub fn first_version(epoch: u64) -> u64 {
     epoch << COUNT_BITS
 }
 
-/// The opening that a version was written in.
+/// Returns the epoch of the opening that a version was written in.
 pub fn version_epoch(version: u64) -> u64 {
     version >> COUNT_BITS
 }
 
-/// Whether all bytes are zero.
+/// Returns whether all bytes are zero.
 pub fn is_zero(bytes: &[u8]) -> bool {
     const ZEROS: [u8; PAGE] = [0; PAGE];
     bytes.chunks(PAGE).all(|chunk| chunk == &ZEROS[..chunk.len()])

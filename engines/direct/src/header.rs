@@ -22,14 +22,14 @@ pub struct Header {
     pub generation: u64,
     /// Grows by one with every opening; zero while a store is being made.
     pub epoch: u64,
-    /// Closed in good order: the journal holds nothing that is not in place.
+    /// Whether the store was closed properly: the journal holds nothing that is not in place.
     pub clean: bool,
-    /// Written without a mirror: another copy, if there is one, has been left behind.
+    /// Whether the copy was written without a mirror: another copy, if there is one, is outdated.
     pub alone: bool,
 }
 
 impl Header {
-    /// The bytes of the header.
+    /// Returns the bytes of the header.
     pub fn encode(&self) -> [u8; PAGE] {
         let mut page = [0; PAGE];
         let flags = if self.clean { CLEAN } else { 0 } | if self.alone { ALONE } else { 0 };
@@ -55,8 +55,8 @@ impl Header {
         page
     }
 
-    /// The header in a page; `None`: there is none, or it is damaged. A sound header of a later
-    /// format is an error: it must not be repaired as if it were damaged.
+    /// Returns the header in a page; `None`: there is none, or it is damaged. A sound header of a
+    /// later format is an error: it must not be repaired as if it were damaged.
     pub fn decode(page: &[u8]) -> Result<Option<Self>> {
         let mut fields = Fields { page, at: 0 };
         let checksum = XxHash3_64::oneshot(&page[..CHECKSUM_AT]);
@@ -86,13 +86,13 @@ impl Header {
         }))
     }
 
-    /// The format of the store's blocks.
+    /// Returns the format of the store's blocks.
     pub fn format(&self) -> Format {
         Format { geometry: self.geometry, seed: XxHash3_64::oneshot(&self.uuid) }
     }
 }
 
-/// Takes fields one after the other; the page is longer than all of them.
+/// A reader of fields, one after the other; the page is longer than all of them.
 struct Fields<'p> {
     page: &'p [u8],
     at: usize,
@@ -115,7 +115,7 @@ impl Fields<'_> {
     }
 }
 
-/// Which of two copies of one store may be used.
+/// The copies of one store that may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Both: they hold the same.

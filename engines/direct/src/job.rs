@@ -103,7 +103,8 @@ impl Changes {
         self.list.push(Change { index, end: self.bytes.len(), stored: value.is_some() });
     }
 
-    /// Whether nothing of the block's old image remains: all `pack` records are written, in order.
+    /// Returns whether nothing of the block's old image remains: all `pack` records are written, in
+    /// order.
     pub(crate) fn cover(&self, pack: u32) -> bool {
         let each = self.list.iter().zip(0..pack).all(|(change, index)| change.index == index);
         each && self.list.len() >= pack as usize

@@ -1,8 +1,8 @@
-//! Which slots of the journal are taken. A slot holds the image of one block, as it is about to be
+//! The use of the journal's slots. A slot holds the image of one block, as it is about to be
 //! written in place; the images themselves are written by the pipeline and read by recovery.
 //!
-//! Slots are used strictly one after the other, round and round. So of two images of one block, it
-//! is never the newer one that was overwritten while the older one is still there.
+//! Slots are used strictly one after the other, round and round. So the newer of two images of one
+//! block is never overwritten while the older one is still there.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,11 +18,11 @@ pub(crate) struct Journal {
 struct State {
     /// Number of the oldest entry that is still needed.
     oldest: u64,
-    /// Of each entry from there on: whether its block is in place.
+    /// For each entry from there on, whether its block is in place.
     placed: VecDeque<bool>,
 }
 
-/// What a flush that begins now will have made durable: the entries below this one.
+/// The entries below this one, which a flush that begins now will have made durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cover(u64);
 
@@ -32,7 +32,7 @@ impl Journal {
         Self { slots: slots.into(), state: Mutex::new(State { oldest: 0, placed }) }
     }
 
-    /// Takes the next entry; `None`: all are needed still.
+    /// Reserves the next entry; `None`: all are still needed.
     pub(crate) fn reserve(&self) -> Option<u64> {
         let mut state = self.state();
         let used = state.placed.len() as u64;
@@ -47,26 +47,27 @@ impl Journal {
         entry % self.slots
     }
 
-    /// The entry's block was written in place, or will not be.
+    /// Marks that the entry's block was written in place, or will not be.
     pub(crate) fn mark_placed(&self, entry: u64) {
         let mut state = self.state();
         let position = (entry - state.oldest) as usize;
         state.placed[position] = true;
     }
 
-    /// Called before a flush begins.
+    /// Returns the entries that a flush covers; called before the flush begins.
     pub(crate) fn cover(&self) -> Cover {
         let state = self.state();
         let placed = state.placed.iter().take_while(|placed| **placed).count() as u64;
         Cover(state.oldest + placed)
     }
 
-    /// Whether a flush that begins now would free entries.
+    /// Returns whether a flush that begins now would free entries.
     pub(crate) fn can_free(&self) -> bool {
         self.state().placed.front() == Some(&true)
     }
 
-    /// Called after a successful flush: everything before it is durable in place.
+    /// Frees the entries that a flush covered; called after the flush succeeded: their blocks are
+    /// durable in place.
     pub(crate) fn release(&self, cover: Cover) {
         let mut state = self.state();
         while state.oldest < cover.0 {

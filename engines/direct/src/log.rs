@@ -14,9 +14,9 @@ pub(crate) enum Count {
     Reread,
     /// Blocks put in place from the journal at open.
     Restored,
-    /// Bytes copied to a copy that was missing, or had been away.
+    /// Bytes copied to a copy that was missing or outdated.
     Resilvered,
-    /// Headers of which one place was damaged.
+    /// Headers that were damaged in one of their two places.
     HeadersRepaired,
     /// Copies that could not be used at open, or refused a write.
     GivenUp,

@@ -20,16 +20,16 @@ pub const FILE_NAME: &str = "direct.data";
 pub(crate) struct Member {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
-    /// A device's length is given, and so are that of a file standing in for one.
+    /// Whether the length cannot change: that of a device, or of a file that stands in for one.
     fixed: bool,
-    /// A filesystem's blocks are no smaller than a page.
+    /// Whether the filesystem's blocks are no smaller than a page.
     whole_pages: bool,
 }
 
 /// The state of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MemberState {
-    /// Nothing yet.
+    /// A place without a store.
     Fresh,
     /// A copy in order. `true`: one of its header's two places is damaged.
     Ours(Header, bool),
@@ -42,13 +42,13 @@ impl Member {
     pub(crate) fn open(location: &Location, name: &str) -> Result<Self> {
         let (path, fixed) = (location.blocks(name)?, matches!(location, Location::Device(_)));
         let device = path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
-        // O_EXCL on a block device: not while it is mounted or in use by another.
+        // O_EXCL on a block device fails while it is mounted or in use by another program.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
         let mut options = File::options();
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
         let file = open_when_free(&options, &path).map_err(|error| open_error(&path, error))?;
-        // A device's lock is the run's that gave it: udev respects it.
+        // The run that provides a device holds its lock, which udev respects.
         if !device && file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));
@@ -57,7 +57,7 @@ impl Member {
         Ok(Self { file, path, fixed, whole_pages })
     }
 
-    /// Its state.
+    /// Returns the copy's state.
     pub(crate) fn state(&self) -> Result<MemberState> {
         let bytes = self.bytes()?;
         if bytes < JOURNAL_AT && !self.fixed && self.is_blank(bytes)? {
@@ -83,7 +83,8 @@ impl Member {
         }
     }
 
-    /// A device is overwritten where it holds nothing; what else there may be is not ours to judge.
+    /// Returns the state of a device without a header: fresh if it is blank. Other contents are
+    /// refused: they may be another program's data.
     fn blank_device(&self, bytes: u64) -> Result<MemberState> {
         if self.is_blank(bytes)? {
             return Ok(MemberState::Fresh);
@@ -94,7 +95,7 @@ impl Member {
         )))
     }
 
-    /// Whether all that lies before the journal is zeros.
+    /// Returns whether all bytes before the journal are zeros.
     fn is_blank(&self, bytes: u64) -> Result<bool> {
         let mut buffer = Aligned::new(bytes.min(JOURNAL_AT) as usize);
         self.read(&mut buffer, 0)?;
@@ -106,7 +107,7 @@ impl Member {
             return Ok(None);
         }
         let mut page = Aligned::new(PAGE);
-        // A page that cannot be read is as good as a damaged one: there is another.
+        // A page that cannot be read counts as damaged: the header has a second place.
         match self.read(&mut page, offset) {
             Ok(()) => Header::decode(&page),
             Err(_) => Ok(None),
@@ -125,12 +126,12 @@ impl Member {
         Ok(())
     }
 
-    /// Length of the file or device.
+    /// Returns the length of the file or device.
     pub(crate) fn bytes(&self) -> Result<u64> {
         seek(&self.file, SeekFrom::End(0)).map_err(|error| self.io_error("length", error.into()))
     }
 
-    /// Makes the file this long at least, without writing; a device must be.
+    /// Makes a file at least this long, without writing; refuses a device that is shorter.
     pub(crate) fn ensure_length(&self, bytes: u64) -> Result<()> {
         let length = self.bytes()?;
         if length >= bytes {
@@ -154,8 +155,8 @@ impl Member {
         })
     }
 
-    /// Empties all that the store will use, so that every block is one never written. Until its
-    /// real header is written, the copy counts as not there: `header` is that of epoch zero.
+    /// Empties the part that the store will use, so that every block counts as never written.
+    /// `header` has epoch zero: until the real header is written, the copy counts as missing.
     pub(crate) fn wipe(&self, header: &Header) -> Result<()> {
         let bytes = header.geometry.file_bytes();
         if !self.fixed {
@@ -174,8 +175,8 @@ impl Member {
             .map_err(|error| self.io_error("zero", error.into()))
     }
 
-    /// The next range at or after `from`, below `end`, that may hold data: files have holes,
-    /// devices do not.
+    /// Returns the next range at or after `from`, below `end`, that may hold data: files have
+    /// holes, devices do not.
     pub(crate) fn next_data(&self, from: u64, end: u64) -> Result<Option<(u64, u64)>> {
         let whence = |to: Result<u64, rustix::io::Errno>| match to {
             Ok(offset) => Ok(Some(offset)),
@@ -202,8 +203,8 @@ impl Member {
     }
 
     /// Allocates a range, so that a full filesystem cannot cut a write to it short. Existing data
-    /// stays; a device needs no allocation. `pages`: also of a single page, which a filesystem
-    /// writes as a whole or not at all.
+    /// stays; a device needs no allocation. With `pages` it does so even for a single page, which a
+    /// filesystem writes as a whole or not at all.
     pub(crate) fn make_room(&self, offset: u64, bytes: u64, pages: bool) -> Result<()> {
         use rustix::io::Errno;
         let has_room =
@@ -240,15 +241,15 @@ impl Member {
 }
 
 impl Drop for Member {
-    /// The lock belongs to all duplicates of the file, those of rings that are being torn down
-    /// included: it would outlive the store.
+    /// Releases the lock. It belongs to all duplicates of the file, including those of rings that
+    /// are being torn down, so without this it would outlive the store.
     fn drop(&mut self) {
         drop(self.file.unlock());
     }
 }
 
-/// Only a drive that fails is trouble of class I/O. A name that is not there, missing rights or
-/// another user of the device are for the user to put right: no copy is given up for them.
+/// Returns the error of an open. Only a failing drive has class I/O. A missing name, missing rights
+/// and a device in use are for the user to put right: no copy is given up for them.
 fn open_error(path: &Path, error: io::Error) -> Error {
     use rustix::io::Errno;
     let drive = [Errno::IO, Errno::NXIO, Errno::NODEV]

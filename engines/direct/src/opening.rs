@@ -1,5 +1,5 @@
-//! From places to copies that can be used: which are there, which are current, what the journal
-//! still holds for them, and a new copy for one that is missing.
+//! Opens the copies of a store at their places. It finds the copies that exist and are current,
+//! replays the journal, and makes a new copy for one that is missing.
 
 use crate::aligned::Aligned;
 use crate::format::{Geometry, is_zero, version_epoch};
@@ -16,11 +16,11 @@ use std::io::Read;
 pub(crate) struct StoreSpec {
     pub(crate) records: u64,
     pub(crate) value_bytes: u64,
-    /// Zero: what the store has, or as many as fit into a page.
+    /// Records in one block. Zero: what the store has, or as many as fit into a page.
     pub(crate) pack: u64,
-    /// A new first place is to be rebuilt from its mirror.
+    /// Whether a new first place is to be rebuilt from its mirror.
     pub(crate) rebuild: bool,
-    /// The journal will be used.
+    /// Whether the journal will be used.
     pub(crate) commit: bool,
 }
 
@@ -35,7 +35,8 @@ pub(crate) struct OpenStore {
 pub(crate) fn open(places: &[(Location, String)], spec: StoreSpec, log: &Log) -> Result<OpenStore> {
     let (mut members, mut away) = (Vec::new(), None);
     for (index, (location, name)) in places.iter().enumerate() {
-        // Beside a store that is there, a mirror's directory that is not is one not mounted.
+        // Only for a new store: a mirror's directory that is missing beside an existing store is
+        // one that is not mounted.
         if let ([(_, MemberState::Fresh)], 1, Location::Directory(path)) =
             (&members[..], index, location)
             && !path.exists()
@@ -76,25 +77,27 @@ pub(crate) fn open(places: &[(Location, String)], spec: StoreSpec, log: &Log) ->
     }
 }
 
-/// The drive's own trouble leaves the other copy; anything else is for the user to decide.
+/// Tells whether to go on with the other copy: only if the drive itself fails. Any other error is
+/// for the user to decide.
 fn is_away(error: &Error) -> bool {
     error.class == ErrorClass::Io
 }
 
 type Sorted = (Vec<Member>, Vec<Member>, Option<Header>);
 
-/// The copies that are current, those that are not, and the newest header.
+/// Returns the copies that are current, those that are not, and the newest header.
 fn sort(members_found: Vec<(Member, MemberState)>, log: &Log) -> Result<Sorted> {
-    let mut ours = Vec::new();
+    let mut sound = Vec::new();
     let (mut behind, mut damaged) = (Vec::new(), Vec::new());
     for (member, standing) in members_found {
         match standing {
             MemberState::Ours(header, one_damaged) => {
                 if one_damaged {
-                    let words = format!("{}: one of two directories", member.path.display());
+                    let path = member.path.display();
+                    let words = format!("{path}: one of its two headers was damaged");
                     log.record(Count::HeadersRepaired, 1, words);
                 }
-                ours.push((member, header));
+                sound.push((member, header));
             }
             MemberState::Fresh => behind.push(member),
             MemberState::Damaged(why) => {
@@ -103,17 +106,17 @@ fn sort(members_found: Vec<(Member, MemberState)>, log: &Log) -> Result<Sorted> 
             }
         }
     }
-    if let [first, second] = ours.as_slice()
+    if let [first, second] = sound.as_slice()
         && let Verdict::Only(current) = judge(&first.1, &second.1)?
     {
-        behind.push(ours.remove(1 - current).0);
+        behind.push(sound.remove(1 - current).0);
     }
-    let newest = ours.iter().map(|(_, header)| header).max_by_key(|header| header.generation);
+    let newest = sound.iter().map(|(_, header)| header).max_by_key(|header| header.generation);
     let newest = newest.cloned();
     if newest.is_none() && !damaged.is_empty() {
         return Err(Error::new(ErrorClass::Corrupt, damaged.join("; ")));
     }
-    Ok((ours.into_iter().map(|(member, _)| member).collect(), behind, newest))
+    Ok((sound.into_iter().map(|(member, _)| member).collect(), behind, newest))
 }
 
 fn create(members: Vec<Member>, spec: StoreSpec, log: &Log) -> Result<OpenStore> {
@@ -136,7 +139,8 @@ fn create(members: Vec<Member>, spec: StoreSpec, log: &Log) -> Result<OpenStore>
     begin(members, header, log)
 }
 
-/// Writes zeros, so that the first commits do not wait for the filesystem to find room.
+/// Writes zeros to the journal, so that the first commits do not wait for the filesystem to find
+/// room.
 fn fill_journal(member: &Member, geometry: &Geometry) -> Result<()> {
     let zeros = Aligned::new(geometry.block_bytes as usize);
     (0..u64::from(geometry.journal_slots))
@@ -161,7 +165,7 @@ fn reopen(
         let restored = replay_where_possible(&mut members, &header, log)?;
         log.record(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
     }
-    // More records than before are more of the same file.
+    // More records than before make the same file longer.
     let records = header.geometry.records.max(spec.records);
     header.geometry = header.geometry.with_records(records)?;
     members.iter().try_for_each(|member| member.ensure_length(header.geometry.file_bytes()))?;
@@ -181,7 +185,7 @@ fn reopen(
     begin(members, header, log)
 }
 
-/// Whether the existing store fits the data.
+/// Refuses a store that does not fit the data.
 fn check_geometry(geometry: &Geometry, spec: StoreSpec) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
     let what = if spec.value_bytes > value {
@@ -218,7 +222,7 @@ fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Open
     }
 }
 
-/// Where the newest image of a block lies.
+/// The place of the newest image of a block.
 #[derive(Clone, Copy, Debug)]
 struct Image {
     version: u64,
@@ -226,8 +230,8 @@ struct Image {
     at: u64,
 }
 
-/// Replays, without the copies whose drives refuse it as long as another one is left: each journal
-/// has all that was committed to both.
+/// Replays the journals. Drops a copy whose drive fails, as long as another one is left: each
+/// journal has all that was committed to both.
 fn replay_where_possible(members: &mut Vec<Member>, header: &Header, log: &Log) -> Result<u64> {
     loop {
         match replay(members, header) {
@@ -254,8 +258,8 @@ fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
         for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
             let offset = geometry.journal_offset(slot);
             let Ok((block, version)) = format.block_and_version(image) else { continue };
-            let is_newer = newest.get(&block).is_some_and(|is_newer| is_newer.version >= version);
-            if version_epoch(version) == header.epoch && block < geometry.blocks() && !is_newer {
+            let has_newer = newest.get(&block).is_some_and(|best| best.version >= version);
+            if version_epoch(version) == header.epoch && block < geometry.blocks() && !has_newer {
                 newest.insert(block, Image { version, member, at: offset });
             }
         }
@@ -266,7 +270,7 @@ fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
     for (block, Image { version, member, at: offset }) in newest {
         members[member].read(&mut image, offset).map_err(|error| (member, error))?;
         for (which, copy) in members.iter().enumerate() {
-            // What cannot be read is written: a drive replaces a bad sector then.
+            // A block that cannot be read is written: a drive then replaces a bad sector.
             let read = copy.read(&mut block_read, geometry.block_offset(block));
             let stored = read.ok().and_then(|()| format.inspect(block, &block_read).version());
             if stored < Some(version) {
@@ -324,10 +328,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Directory(dir.path().to_owned());
         let places = ["a", "b"].map(|name| (location.clone(), name.to_owned()));
-        let wanted =
+        let spec =
             StoreSpec { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
         let log = Log::default();
-        let OpenStore { mut members, header } = open(&places, wanted, &log).unwrap();
+        let OpenStore { mut members, header } = open(&places, spec, &log).unwrap();
         members[0].file = File::options().write(true).open(dir.path().join("a")).unwrap();
         assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
         assert_eq!(members.len(), 1);

@@ -19,7 +19,7 @@ use kvdyno_engine::{Error, Result};
 use std::collections::VecDeque;
 use std::sync::MutexGuard;
 
-/// Operations on their way, a slot each.
+/// Operations in progress, with a slot for each.
 pub(crate) struct Pipeline<'e> {
     store: &'e Store,
     /// Dropped before the jobs: nothing is in flight when their locks are released.
@@ -40,7 +40,7 @@ pub(crate) struct Pipeline<'e> {
     scratch: Vec<u8>,
 }
 
-/// A flush of all copies, and whose images it makes durable.
+/// A flush of all copies, and the jobs whose images it makes durable.
 #[derive(Debug, Default)]
 struct Flush {
     jobs: Vec<u32>,
@@ -53,7 +53,7 @@ impl<'e> Pipeline<'e> {
     pub(crate) fn new(store: &'e Store, slots: u32) -> Result<Self> {
         let copies = store.members.len() as u32;
         let block_bytes = store.format.geometry.block_bytes as usize;
-        // A buffer of each slot for each copy, and one more each that flushes go by.
+        // Each copy has a buffer for each slot, and one more for its flushes.
         let setup = Setup { depth: (slots + 1) * copies, block_bytes, ..Setup::default() };
         Ok(Self {
             store,
@@ -74,7 +74,7 @@ impl<'e> Pipeline<'e> {
         self.ring.effective_setup()
     }
 
-    /// Jobs that were begun and are not done.
+    /// Returns the number of jobs that have begun and are not done.
     pub(crate) fn open(&self) -> usize {
         self.open
     }
@@ -89,7 +89,7 @@ impl<'e> Pipeline<'e> {
         self.read(slot)
     }
 
-    /// The changes that the slot's next job is to make.
+    /// Returns the changes that the slot's next job is to make.
     #[inline]
     pub(crate) fn changes(&mut self, slot: u32) -> &mut Changes {
         &mut self.jobs[slot as usize].changes
@@ -112,14 +112,14 @@ impl<'e> Pipeline<'e> {
         self.ring.send()
     }
 
-    /// The next job that is done, of the slots in `range`.
+    /// Returns the next job that is done, of the slots in `range`.
     #[inline]
     pub(crate) fn next_done(&mut self, range: std::ops::Range<u32>) -> Option<u32> {
         let position = self.done.iter().position(|slot| range.contains(slot))?;
         self.done.remove(position)
     }
 
-    /// The answer of a job that is done: to a lookup the value, if there is one.
+    /// Returns the answer of a job that is done: for a lookup the value, if there is one.
     #[inline]
     pub(crate) fn fetch(&mut self, slot: u32) -> Result<Option<&[u8]>> {
         let job = &mut self.jobs[slot as usize];
@@ -131,7 +131,7 @@ impl<'e> Pipeline<'e> {
         }
     }
 
-    /// A step forward: waits for the drive's next answer, if one is to come.
+    /// Makes one step: waits for the drive's next answer, if an operation is in flight.
     pub(crate) fn turn(&mut self) -> Result<()> {
         self.advance()?;
         if self.ring.open() == 0 {
@@ -147,7 +147,7 @@ impl<'e> Pipeline<'e> {
         self.advance()
     }
 
-    /// What may have become possible: locks that others hold, room in the journal, a flush.
+    /// Does what may have become possible: takes locks and room in the journal, begins a flush.
     #[inline]
     fn advance(&mut self) -> Result<()> {
         if !self.locking.is_empty() {
@@ -165,10 +165,11 @@ impl<'e> Pipeline<'e> {
         Ok(())
     }
 
-    /// Nothing of this session is in flight: other sessions hold the locks of the next job.
+    /// Waits for other sessions: nothing of this one is in flight, and they hold the locks of the
+    /// next job.
     #[cold]
     fn wait_for_others(&mut self) -> Result<()> {
-        // Who holds a lock must not wait for another one.
+        // A session that holds a lock must not wait for another one.
         if self.starved.is_empty()
             && self.done.is_empty()
             && let Some(slot) = self.locking.pop_front()
@@ -185,7 +186,7 @@ impl<'e> Pipeline<'e> {
         self.locking.push_back(slot);
     }
 
-    /// Who came first to a block goes first.
+    /// Takes the free locks; the job that came first to a block goes first.
     #[inline]
     fn lock_those_that_wait(&mut self) -> Result<()> {
         let mut position = 0;
@@ -375,7 +376,8 @@ impl<'e> Pipeline<'e> {
         }
     }
 
-    /// Why a write failed; one copy is enough for it to succeed, if the other can be given up.
+    /// Returns why a write failed; `None`: it succeeded. One copy is enough for that, if the other
+    /// can be given up.
     #[inline]
     fn take_write_error(&mut self, slot: u32) -> Option<Error> {
         let writes = &mut self.jobs[slot as usize].writes;
@@ -451,7 +453,8 @@ impl<'e> Pipeline<'e> {
 }
 
 impl Drop for Pipeline<'_> {
-    /// Operations in progress are completed: others wait for their locks and journal entries.
+    /// Completes the operations in progress: other sessions wait for their locks and journal
+    /// entries.
     fn drop(&mut self) {
         while self.open > 0 && self.turn().is_ok() {
             self.done.clear();

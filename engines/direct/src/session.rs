@@ -1,4 +1,5 @@
-//! The session: keys to places, and the calls of the trait as operations on their way.
+//! The session: it finds the places of keys, and runs the trait's calls as operations of a
+//! pipeline.
 
 use crate::pipeline::Pipeline;
 use crate::store::Store;
@@ -11,13 +12,13 @@ pub struct DirectSession<'e> {
     /// Slots below this are the caller's tickets; those from here on serve the calls that wait.
     tickets: u32,
     slots: u32,
-    /// Slots of calls that wait which are free; a call gives back all that it took.
+    /// The free slots of calls that wait; a call gives back all that it took.
     free: Vec<u32>,
-    /// The jobs of those slots, by the caller's number.
+    /// The caller's numbers of the jobs in those slots.
     numbers: Vec<usize>,
 }
 
-/// Operations of one `multiget` or batch that are in flight at once, where blocks are small.
+/// Operations of one `multiget` or batch that are in flight at once, if blocks are small.
 const LANES: u32 = 32;
 
 /// Memory for the blocks of those operations.
@@ -32,12 +33,13 @@ impl<'e> DirectSession<'e> {
         Ok(Self { store, pipeline, tickets, slots, free, numbers })
     }
 
-    /// The ring of this session's operations.
+    /// Returns the setup of this session's ring, as text.
     pub(crate) fn effective_setup(&self) -> String {
         self.pipeline.effective_setup().to_string()
     }
 
-    /// The block and the place of a key: the number below `records` that its last eight bytes are.
+    /// Returns the block and the place of a key, whose last eight bytes are a number below
+    /// `records`.
     #[inline]
     fn locate(&self, key: &[u8]) -> Result<(u64, u32)> {
         let geometry = &self.store.format.geometry;
@@ -75,7 +77,7 @@ impl<'e> DirectSession<'e> {
 
     /// Keeps as many jobs in flight as there are slots. `begin` starts the next one on a slot and
     /// gives it a number, if there is one; `end` gets each answer under that number. After an error
-    /// none is begun any more.
+    /// no job is begun any more.
     fn run_jobs(
         &mut self,
         mut begin: impl FnMut(&mut Self, u32) -> Result<Option<usize>>,
@@ -155,8 +157,8 @@ impl Session for DirectSession<'_> {
         )
     }
 
-    /// Neighbours in the batch that are neighbours in a block are written with it, and a block that
-    /// the batch fills is not read.
+    /// Writes neighbours in the batch together if they are in one block. A block that the batch
+    /// fills is not read.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let mut rest = writes;
         self.run_jobs(

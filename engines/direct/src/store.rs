@@ -14,7 +14,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Locks are shared by blocks: their number bounds memory, and makes strangers meet rarely.
+/// The number of locks, which blocks share. It bounds memory, and is so large that unrelated blocks
+/// rarely share one.
 const LOCKS: usize = 4096;
 
 /// An open store.
@@ -24,10 +25,10 @@ pub(crate) struct Store {
     pub(crate) members: Vec<Member>,
     pub(crate) journal: Journal,
     pub(crate) log: Log,
-    /// Each write goes through the journal and is flushed.
+    /// Whether each write goes through the journal and is flushed.
     pub(crate) commit: bool,
     live: [AtomicBool; 2],
-    /// A write in place or a flush failed, and no copy is left with known contents.
+    /// Whether a write in place or a flush failed, so that no copy is left with known contents.
     broken: AtomicBool,
     header: Mutex<Header>,
     locks: Box<[Mutex<()>]>,
@@ -53,7 +54,7 @@ impl Store {
         }
     }
 
-    /// The copies' files, for a ring of one's own.
+    /// Returns duplicates of the copies' files, for a session's own ring.
     pub(crate) fn files(&self) -> Result<Vec<File>> {
         let files = self.members.iter().map(|member| member.file.try_clone());
         Ok(files.collect::<io::Result<_>>()?)
@@ -63,18 +64,18 @@ impl Store {
         self.live[member].load(Relaxed)
     }
 
-    /// The copies in use.
+    /// Returns the copies in use.
     pub(crate) fn live_members(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.members.len()).filter(|&member| self.is_live(member))
     }
 
-    /// Whether there are two copies to compare.
+    /// Returns whether there are two copies to compare.
     pub(crate) fn is_mirrored(&self) -> bool {
         self.members.len() > 1 && self.live_members().count() > 1
     }
 
-    /// The copy that a block is read from: always the same one, so that no reader sees a write in
-    /// one copy and then misses it in the other.
+    /// Returns the copy that a block is read from: always the same one, so that no reader sees a
+    /// write in one copy and then misses it in the other.
     #[inline]
     pub(crate) fn pick_read_member(&self, block: u64) -> usize {
         if self.members.len() == 1 {
@@ -84,7 +85,7 @@ impl Store {
         if self.is_live(preferred) { preferred } else { 1 - preferred }
     }
 
-    /// The version of the next write.
+    /// Returns the version of the next write.
     #[inline]
     pub(crate) fn next_version(&self) -> Result<u64> {
         let version = self.next_version.fetch_add(1, Relaxed);
@@ -96,7 +97,7 @@ impl Store {
         ))
     }
 
-    /// Whether writes are taken at all.
+    /// Fails if the store takes no writes any more.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.broken.load(Relaxed) {
@@ -112,7 +113,7 @@ impl Store {
         &self.locks[(block % LOCKS as u64) as usize]
     }
 
-    /// The block's lock, if it is free.
+    /// Returns the block's lock, if it is free.
     #[inline]
     pub(crate) fn try_lock(&self, block: u64) -> Option<MutexGuard<'_, ()>> {
         match self.block_lock(block).try_lock() {
@@ -122,13 +123,14 @@ impl Store {
         }
     }
 
-    /// The block's lock. The caller must hold none: two who wait for each other would wait forever.
+    /// Waits for the block's lock. The caller must hold none: two sessions that wait for each other
+    /// would wait forever.
     pub(crate) fn lock(&self, block: u64) -> MutexGuard<'_, ()> {
         self.block_lock(block).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy refused a write or a flush. Continues without it if there is another; before the
-    /// write is acknowledged, the other's header is marked as alone.
+    /// Gives up a copy that refused a write or a flush. Returns whether the store continues without
+    /// it, on another one. Before the write is acknowledged, the other's header is marked as alone.
     pub(crate) fn give_up(&self, member: usize, why: &Error) -> bool {
         let mut header = self.header.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_live(member) {
@@ -147,8 +149,8 @@ impl Store {
         true
     }
 
-    /// A flush failed. Writes since the previous flush may be lost, and another flush would report
-    /// success.
+    /// Gives up a copy whose flush failed, and stops the store if there is no other. Writes since
+    /// the previous flush may be lost, and another flush would report success.
     pub(crate) fn flush_failed(&self, member: usize, why: &Error) -> bool {
         let others = self.give_up(member, why);
         if !others {
@@ -204,24 +206,23 @@ impl Store {
         Ok(what)
     }
 
-    /// A commit could not be put in place: what lies there may be torn, and the journal has the
-    /// only sound image. It is kept, and no more is written, until the next opening puts it in
-    /// place.
+    /// Stops all writes, after a commit could not be put in place. The block there may be torn, and
+    /// the journal has the only sound image, which is kept until the next opening puts it in place.
     pub(crate) fn stop(&self) {
         self.broken.store(true, Relaxed);
     }
 
-    /// Sees to it that a block which may never have been written has its room, lest a full
-    /// filesystem takes one half of it; and before a commit's image is in the journal, since a
+    /// Allocates the room of a block that may never have been written, so that a full filesystem
+    /// cannot take one half of it. This comes before a commit's image is in the journal, because a
     /// write in place that fails later stops the store.
     pub(crate) fn make_room(&self, block: u64) -> Result<()> {
         let geometry = &self.format.geometry;
         let bytes = u64::from(geometry.block_bytes);
         let live: Vec<usize> = self.live_members().collect();
         let ask = |&member: &usize| {
-            let made =
+            let room =
                 self.members[member].make_room(geometry.block_offset(block), bytes, self.commit);
-            Some((member, made.err()?))
+            Some((member, room.err()?))
         };
         let refused: Vec<(usize, Error)> = live.iter().filter_map(ask).collect();
         let all = refused.len() == live.len();
@@ -233,14 +234,14 @@ impl Store {
         Ok(())
     }
 
-    /// An entry of the journal that will not be placed is zeroed, lest recovery places it. Only
-    /// before its block is touched: then the image is the only sound one.
+    /// Zeroes a journal entry that will not be placed, so that recovery does not place it. Allowed
+    /// only before its block is touched: after that the image is the only sound one.
     pub(crate) fn withdraw(&self, entry: u64) {
         let zeros = Aligned::new(self.format.geometry.block_bytes as usize);
         let offset = self.format.geometry.journal_offset(self.journal.slot(entry));
         for member in self.live_members() {
-            // Then the write that was refused may still appear after a power loss: no worse than
-            // any other write whose answer is an error.
+            // If this fails, the write that was refused may still appear after a power loss: no
+            // worse than any other write whose answer is an error.
             drop(self.members[member].write(&zeros, offset));
         }
         self.journal.mark_placed(entry);

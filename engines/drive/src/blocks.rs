@@ -24,7 +24,7 @@ pub(crate) struct Blocks {
     pub(crate) file: File,
     path: PathBuf,
     bytes: u64,
-    /// A file whose blocks may not be written yet: this process is to load it.
+    /// Whether blocks of the file may not be written yet: this process is to load it.
     pub(crate) fresh: bool,
 }
 
@@ -74,8 +74,8 @@ impl Blocks {
         Ok(Self { file, path, bytes, fresh: false })
     }
 
-    /// Room is taken at once, so that a volume that is too small ends the run here, and so that the
-    /// file lies in few pieces. It is not written by that, which the proof shows.
+    /// Creates the file with all of its room. A volume that is too small ends the run here, and the
+    /// file lies in few pieces. The room is not written by that, which the proof shows.
     fn create(path: PathBuf, bytes: u64, direct: bool) -> Result<Self> {
         let file = open_file(&path, direct, OFlags::RDWR | OFlags::CREATE)?;
         let room = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
@@ -83,7 +83,7 @@ impl Blocks {
             room => room.map_err(io::Error::from),
         };
         if let Err(error) = room {
-            // The file is ours, and made a moment ago.
+            // This call has just created the file.
             let _ = std::fs::remove_file(&path);
             let what = format!("making room for {bytes} bytes in {}", path.display());
             return Err(Error::from(error).context(&what));
@@ -91,7 +91,7 @@ impl Blocks {
         Ok(Self { file, path, bytes, fresh: true })
     }
 
-    /// The file system's report on the blocks of the plan.
+    /// Returns the file system's report on the blocks of the plan.
     pub(crate) fn proof(&self) -> Result<Proof> {
         if self.file.metadata()?.file_type().is_block_device() {
             let what = "a block device does not report which blocks were ever written";
@@ -128,7 +128,8 @@ pub fn open_when_free(options: &OpenOptions, path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens for reading, and with `RDWR` for writing; `CREATE` only where there is nothing.
+/// Opens a file for reading, with `RDWR` also for writing. `CREATE` creates it, and fails if it
+/// exists.
 fn open_file(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     let mut options = File::options();
     options.read(true).write(flags.contains(OFlags::RDWR));
@@ -148,8 +149,8 @@ fn open_file(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     })
 }
 
-/// The alignment of offsets and lengths of direct I/O in bytes: `STATX_DIOALIGN`, else the device's
-/// logical block, else 4096. Zero: the file does not support it.
+/// Returns the alignment of offsets and lengths of direct I/O in bytes: `STATX_DIOALIGN`, else the
+/// device's logical block, else 4096. Zero: the file does not support it.
 pub fn alignment(file: &File) -> u32 {
     let stat = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     let stat = stat.filter(|stat| stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0);

@@ -14,7 +14,7 @@ pub(crate) fn description() -> Description {
         build: BTreeMap::from([("io_uring".to_owned(), "crate io-uring 0.7, own loop".to_owned())]),
         capabilities: capabilities(),
         options: options(),
-        // Every block is written once, in its place; buffers are small beside anything.
+        // Every block is written once, in its place; buffers need little memory.
         planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 16 << 20 },
     }
 }
@@ -76,7 +76,7 @@ fn options() -> Vec<OptionSpec> {
     ]
 }
 
-/// Which calls carry the operations.
+/// The calls that perform the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Calls {
     IoUring,
@@ -93,9 +93,9 @@ pub(crate) struct DriveOptions {
     pub(crate) sqpoll: bool,
     pub(crate) iopoll: bool,
     pub(crate) direct: bool,
-    /// A write is on stable storage when it is answered.
+    /// Whether a write is on stable storage when it is answered.
     pub(crate) durable: bool,
-    /// Nothing can be written.
+    /// Whether writes are refused.
     pub(crate) read_only: bool,
 }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
-/// `_IO(0x12, 119)` of `linux/fs.h`: from where, and how many bytes.
+/// `_IO(0x12, 119)` of `linux/fs.h`; its argument is the offset and the number of bytes.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> Result<()> {

@@ -20,14 +20,14 @@ pub struct Drive {
     pub(crate) records: u64,
     pub(crate) depth: u32,
     pub(crate) alignment: u32,
-    /// How it is known that every block was written; empty while it is not.
+    /// The evidence that every block was written; empty: there is none yet.
     pub(crate) whole: OnceLock<String>,
-    /// What ran in sessions so far, each way once.
+    /// The setups that sessions have had so far, each one once.
     pub(crate) ran: Mutex<Vec<How>>,
 }
 
 impl Drive {
-    /// Where the block of a key begins. Keys are big-endian numbers with zeros in front.
+    /// Returns where the block of a key begins. Keys are big-endian numbers with zeros in front.
     #[inline]
     pub(crate) fn offset(&self, key: &[u8]) -> Result<u64> {
         Ok(DataShape::number(key, self.records)? * self.block_bytes as u64)
@@ -54,7 +54,7 @@ impl Drive {
         Ok(())
     }
 
-    /// A ring with `depth` buffers of `bytes`, as the options ask.
+    /// Opens a ring with `depth` buffers of `bytes`, as the options ask.
     pub(crate) fn open_ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
         let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.options;
         let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
@@ -70,7 +70,7 @@ impl Drive {
         Ok(ring)
     }
 
-    /// The plan's operations in flight of each session.
+    /// Returns the operations in flight that the plan has for each session.
     pub(crate) fn depth(&self) -> u32 {
         self.depth.max(1)
     }

@@ -67,7 +67,8 @@ impl Engine for Drive {
         Ok(Settled::at_once())
     }
 
-    /// At the end of a load: checks that everything is there; else the first read would find out.
+    /// Flushes the file, and at the end of a load notes the evidence that every block was written.
+    /// If there is none, the first read fails.
     fn sync(&self) -> Result<()> {
         self.blocks.file.sync_all()?;
         if let (false, Ok(how)) = (self.is_whole(), self.blocks.demand_whole()) {
@@ -121,7 +122,7 @@ fn check_calls(data: &DataShape, drive_options: DriveOptions) -> Result<()> {
     Ok(())
 }
 
-/// Refuses requests by offset that the place does not do.
+/// Refuses requests by offset whose alignment the location does not support.
 fn check_alignment(data: &DataShape, alignment: u32) -> Result<()> {
     let Some(requests) = &data.requests else { return Ok(()) };
     let multiple_of = requests.multiple_of;
@@ -134,7 +135,7 @@ fn check_alignment(data: &DataShape, alignment: u32) -> Result<()> {
     )))
 }
 
-/// Bytes of all blocks of the plan, which are of one length and do not grow in number.
+/// Returns the bytes of all blocks of the plan. Refuses blocks of several lengths, and inserts.
 fn file_bytes(data: &DataShape) -> Result<u64> {
     let invalid = |what: &str| Err(Error::invalid(what));
     if data.value_bytes_mean != data.value_bytes_max || data.value_bytes_max == 0 {

@@ -1,5 +1,6 @@
-//! Which bytes of a file are really on the volume. Holes, and extents that were allocated and never
-//! written, are answered by the file system alone: reads of them are false millions.
+//! Finds out which bytes of a file are really on the volume. The file system alone answers reads of
+//! holes, and of extents that were allocated and never written: such reads give false figures in
+//! the millions.
 
 use fiemap::{Fiemap, FiemapExtentFlags, FiemapFlags};
 use kvdyno_engine::{Error, Result};
@@ -13,7 +14,7 @@ use std::io;
 pub(crate) enum Proof {
     /// All are written. The text names the evidence.
     Whole(String),
-    /// A byte that is not, and why.
+    /// A byte that is not written, and why.
     NotWritten { at: u64, why: &'static str },
     /// No report, with the reason.
     Unknown(String),

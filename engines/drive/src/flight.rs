@@ -3,7 +3,7 @@
 /// The requested setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Buffers, and so the most operations in flight.
+    /// The number of buffers, and so the most operations in flight.
     pub depth: u32,
     /// Length of each buffer. Each begins on a page of memory.
     pub block_bytes: usize,

@@ -11,14 +11,15 @@ use std::sync::{PoisonError, RwLock};
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     memory: MmapRaw,
-    /// Blocks share one by their offsets, so that no thread reads a block while another stores it.
+    /// Locks that blocks share by their offsets, so that no thread reads a block while another
+    /// stores it.
     locks: Box<[RwLock<()>]>,
 }
 
-/// No system's pages are smaller.
+/// The step at which bytes are faulted in: no system's pages are smaller.
 const PAGE_BYTES: usize = 4096;
 
-/// Two threads seldom meet at one lock of so many.
+/// The number of locks: so many that two threads seldom meet at one.
 const LOCKS: usize = 1 << 12;
 
 impl MappedFile {
@@ -64,7 +65,8 @@ impl MappedFile {
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), to, block.len()) }
     }
 
-    /// All blocks of a case have one size and lie at multiples of it: equal blocks, equal locks.
+    /// Returns the lock of a block. All blocks of a case have one size and lie at multiples of it,
+    /// so a block always has the same lock.
     fn lock(&self, offset: u64, bytes: usize) -> &RwLock<()> {
         &self.locks[(offset / bytes as u64) as usize % LOCKS]
     }

@@ -10,7 +10,7 @@ const HUGE: usize = 2 << 20;
 /// Equal buffers, each beginning on a page of memory.
 #[derive(Debug)]
 pub(crate) struct Region {
-    /// Of `memory`, once there.
+    /// The start of `memory`.
     start: *mut u8,
     memory: Option<MmapRaw>,
     stride: usize,
@@ -27,23 +27,24 @@ impl Region {
         let mut memory = MmapMut::map_anon(length)
             .map_err(|error| Error::from(error).context("mapping the buffers"))?;
         if length >= HUGE {
-            // Without huge pages it is as good, slower.
+            // Without huge pages it works as well, but slower.
             let _ = memory.advise(Advice::HugePage);
         }
-        // Zero already: this only brings the pages in.
+        // The memory is zero already: this only brings its pages in.
         memory.fill(0);
         let memory = MmapRaw::from(memory);
         Ok(Self { start: memory.as_mut_ptr(), memory: Some(memory), stride, bytes, count })
     }
 
-    /// Where a buffer begins. The memory stays there until the region is dropped.
+    /// Returns where a buffer begins. The memory stays there until the region is dropped.
     pub(crate) fn address(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.count, "buffer {slot} of {}", self.count);
         // SAFETY: within the mapping, as just checked.
         unsafe { self.start.add(slot as usize * self.stride) }
     }
 
-    /// Where `bytes` of a buffer begin, `done` bytes into it.
+    /// Returns the address that is `done` bytes into a buffer; at least `bytes` of the buffer
+    /// follow.
     #[inline]
     pub(crate) fn part(&self, slot: u32, done: usize, bytes: usize) -> *mut u8 {
         assert!(done + bytes <= self.bytes, "{done} + {bytes} of {} bytes", self.bytes);
@@ -51,33 +52,34 @@ impl Region {
         unsafe { self.address(slot).add(done) }
     }
 
-    /// Length of each buffer.
+    /// Returns the length of each buffer.
     #[inline]
     pub(crate) fn buffer_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The contents of a buffer that no operation in flight writes to: the caller sees to that.
+    /// Returns the contents of a buffer. The caller ensures that no operation in flight writes to
+    /// it.
     pub(crate) fn buffer(&self, slot: u32) -> &[u8] {
         // SAFETY: the buffer is initialised memory of this length, and the kernel writes only into
         // buffers of operations in flight, which `Ring` does not hand out.
         unsafe { std::slice::from_raw_parts(self.address(slot), self.bytes) }
     }
 
-    /// The same, to be written to; not while an operation is in flight on it.
+    /// Returns a buffer to write to. The caller ensures that no operation is in flight on it.
     pub(crate) fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: as for `buffer`; `&mut self` keeps every other slice away.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.bytes) }
     }
 
-    /// All buffers as the kernel takes them for registering.
+    /// Returns all buffers in the form in which the kernel registers them.
     pub(crate) fn vectors(&self) -> Vec<libc::iovec> {
         let vector =
             |slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.bytes };
         (0..self.count).map(vector).collect()
     }
 
-    /// Takes other memory, and gives this up for good.
+    /// Replaces the memory, and never frees the old one.
     pub(crate) fn abandon(&mut self) -> Result<()> {
         let other = Self::new(self.count, self.bytes)?;
         self.leak();
@@ -85,7 +87,7 @@ impl Region {
         Ok(())
     }
 
-    /// Gives the memory up for good, where the kernel may still write to it.
+    /// Never frees the memory, because the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(self.memory.take());
     }

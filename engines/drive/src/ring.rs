@@ -17,10 +17,10 @@ use std::os::unix::fs::FileExt;
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
 
-/// The most buffers shown in one go: what the caller then sends is one call.
+/// The most buffers that one call shows: the caller sends the operations that follow in one call.
 const SHOWN_MAX: usize = 16;
 
-/// The result of a slot's operation.
+/// The state of a slot's operation.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     flight: Flight,
@@ -46,15 +46,15 @@ pub struct Ring {
     slots: Vec<Slot>,
     /// Operations queued or in flight.
     open: usize,
-    /// Buffers shown in one go, at most.
+    /// The most buffers that the next call shows.
     shown: usize,
     how: How,
     _stays_with_its_thread: PhantomData<*mut ()>,
 }
 
 impl Ring {
-    /// A ring over files that the caller opened with `O_DIRECT`. Features of `setup` that are not
-    /// available are left out; [`Ring::effective_setup`] reports them.
+    /// Creates a ring over files that the caller opened with `O_DIRECT`. Features of `setup` that
+    /// are not available are left out; [`Ring::effective_setup`] reports them.
     pub fn new(files: &[File], setup: &Setup) -> Result<Self> {
         let mut ring = Self::psync(files, setup)?;
         match Uring::new(&ring.files, &mut ring.region, setup) {
@@ -67,8 +67,8 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The same over `pread` and `pwrite`: each operation is carried out when its answer is waited
-    /// for.
+    /// Creates a ring that uses `pread` and `pwrite`. It performs each operation when its answer is
+    /// waited for.
     pub fn psync(files: &[File], setup: &Setup) -> Result<Self> {
         let (depth, bytes) = (setup.depth.max(1), setup.block_bytes);
         if bytes == 0 || u32::try_from(bytes).is_err() {
@@ -201,9 +201,10 @@ impl Ring {
         self.complete_at_most(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
     }
 
-    /// The same, showing the buffer itself, as long as the operation; after a wait only one, then
-    /// twice as many a call. A drive may answer all operations at once and then idle (virtio does):
-    /// it gets the next one at once, and more while the caller still reads the other buffers.
+    /// As [`Self::complete`], but shows the bytes of the operation in its buffer. After a wait it
+    /// shows only one, then twice as many with each call. A drive may answer all operations at
+    /// once and then idle (virtio does): so it gets the next one at once, and more while the caller
+    /// still reads the other buffers.
     #[inline]
     pub fn complete_with_data(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
         let waits = match &mut self.carrier {
@@ -254,7 +255,8 @@ impl Ring {
         Ok(answered)
     }
 
-    /// What the kernel's answer means; `None`: the rest of the operation was queued again.
+    /// Returns the result that the kernel's answer means; `None`: the rest of the operation was
+    /// queued again.
     #[inline]
     fn settle(&mut self, slot: u32, result: i32) -> Option<io::Result<()>> {
         let state = &mut self.slots[slot as usize];
@@ -290,7 +292,7 @@ impl Ring {
         }
     }
 
-    /// One operation by plain calls, whole.
+    /// Performs one whole operation by plain calls.
     fn execute_slot(&mut self, slot: u32) -> io::Result<()> {
         let flight = self.slots[slot as usize].flight;
         let Flight { kind, offset, bytes, .. } = flight;

@@ -7,11 +7,11 @@ use crate::mapped_file::MappedFile;
 use crate::ring::Ring;
 use kvdyno_engine::{Error, ErrorClass, Result, Session, Write};
 
-/// Neighbouring blocks of a batch go as one write of at most this length.
+/// The longest run: neighbouring blocks of a batch that are written as one.
 const RUN_BYTES: usize = 1 << 20;
-/// Runs in flight.
+/// The most runs in flight.
 const RUNS: u32 = 4;
-/// Most reads of one `multiget` in flight.
+/// The most reads of one `multiget` in flight.
 const MULTIGET_DEPTH_MAX: usize = 1024;
 
 /// One thread's handle on a drive.
@@ -19,11 +19,11 @@ const MULTIGET_DEPTH_MAX: usize = 1024;
 pub struct DriveSession<'e> {
     drive: &'e Drive,
     carrier: Carrier<'e>,
-    /// Buffers, and so operations in flight.
+    /// The number of buffers, and so of operations in flight.
     depth: u32,
-    /// Whether a ticket's operation is a lookup.
+    /// For each ticket, whether its operation is a lookup.
     lookups: Vec<bool>,
-    /// Buffers for long writes, once there was a batch.
+    /// The ring for long writes; `None`: there was no batch yet.
     loader: Option<Ring>,
     whole: bool,
 }
@@ -46,7 +46,7 @@ impl<'e> DriveSession<'e> {
         Ok(Self { drive, carrier, depth, lookups, loader: None, whole })
     }
 
-    /// Nothing is measured on a file that is not written in full.
+    /// Refuses a file that is not written in full: nothing is measured on it.
     #[inline]
     fn demand_whole(&mut self) -> Result<()> {
         if !self.whole {
@@ -56,7 +56,7 @@ impl<'e> DriveSession<'e> {
         Ok(())
     }
 
-    /// The ring, where calls that do not wait are to be had.
+    /// Returns the ring, or an error if all calls are synchronous.
     #[inline]
     fn pipeline(&mut self) -> Result<&mut Ring> {
         match (&mut self.carrier, self.drive.options.calls) {
@@ -65,8 +65,8 @@ impl<'e> DriveSession<'e> {
         }
     }
 
-    /// A write must be a whole block, to a location opened for writing: a write to a read-only map
-    /// would kill the process.
+    /// Refuses a value that is not a whole block, and any value if the location is read-only: a
+    /// write to a read-only map would kill the process.
     #[inline]
     fn check_value(&self, value: &[u8]) -> Result<()> {
         if value.len() == self.drive.block_bytes && !self.drive.options.read_only {
@@ -76,12 +76,13 @@ impl<'e> DriveSession<'e> {
         let what = if self.drive.options.read_only {
             "option read_only is on: nothing can be written".to_owned()
         } else {
-            format!("expected a value of at most {block} bytes, found {bytes}")
+            format!("expected a value of {block} bytes, found {bytes}")
         };
         Err(Error::invalid(what))
     }
 
-    /// The ring, after a check that the piece is within bounds and not longer than announced.
+    /// Returns the ring, after a check that the piece is within bounds and not longer than
+    /// announced.
     #[inline]
     fn checked_ring(&mut self, offset: u64, bytes: usize) -> Result<&mut Ring> {
         self.demand_whole()?;
@@ -103,7 +104,7 @@ impl<'e> DriveSession<'e> {
         Ok(())
     }
 
-    /// Blocks of a batch that follow each other go as one write; what overlaps one that is in
+    /// Writes a batch, blocks that follow each other as one write. A write that overlaps one in
     /// flight waits for it, so that the last write of a block wins.
     fn write_runs(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let (drive, block) = (self.drive, self.drive.block_bytes);
@@ -132,7 +133,7 @@ struct Runs {
     slot: u32,
     start: u64,
     bytes: usize,
-    /// Of each slot in flight, where its run begins and ends.
+    /// For each slot in flight, where its run begins and ends.
     in_flight: [Option<(u64, u64)>; RUNS as usize],
 }
 
@@ -196,7 +197,8 @@ impl Runs {
 }
 
 impl Session for DriveSession<'_> {
-    /// A drive ends where its bytes are in memory: what an application does with them is not its.
+    /// A drive's work ends when the bytes are in memory: what an application does with them is not
+    /// part of it.
     const SHOWS_READ_BYTES: bool = true;
 
     #[inline]
@@ -245,15 +247,15 @@ impl Session for DriveSession<'_> {
         }
     }
 
-    /// Discards the block. It is there as before, and its bytes are zeros or anything: no `delete`
-    /// of a store, so the engine does not claim one.
+    /// Discards the block. It still exists, and its bytes are zeros or undefined. That is not the
+    /// `delete` of a store, so the engine does not claim one.
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.demand_whole()?;
         let offset = self.drive.offset(key)?;
         self.discard(offset, self.drive.block_bytes as u64)
     }
 
-    /// All reads are in flight at once, up to a limit, and are shown as they come back.
+    /// Reads all blocks at once, up to a limit, and shows them as they come back.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -389,7 +391,7 @@ impl Session for DriveSession<'_> {
     }
 }
 
-/// Waits for the one operation there is.
+/// Waits for the one operation in flight.
 #[inline]
 fn wait(ring: &mut Ring) -> Result<()> {
     let mut answer = Ok(0);
@@ -397,7 +399,7 @@ fn wait(ring: &mut Ring) -> Result<()> {
     answer.map(drop)
 }
 
-/// Calls that wait do not mix with operations in flight.
+/// Refuses a call that waits while operations are in flight.
 #[inline]
 fn require_idle(ring: &Ring) -> Result<()> {
     if ring.open() == 0 {

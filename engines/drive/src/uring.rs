@@ -1,5 +1,5 @@
 //! The `io_uring` itself: how it is set up, step by step down to what the kernel allows, and how
-//! entries are filled in. Which buffers are whose is `ring`'s.
+//! entries are filled in. `ring` decides who may use a buffer.
 #![expect(unsafe_code, reason = "entries hold addresses that the kernel writes to")]
 
 use crate::flight::{Flight, Kind, Setup};
@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// A thread of the kernel goes to sleep after this long without work.
+/// How long the kernel's polling thread is without work before it sleeps, in milliseconds.
 const SQPOLL_IDLE_MS: u32 = 1000;
 /// The kernel's limit on registered buffers.
 const REGISTERED_BUFFERS_MAX: u32 = 1 << 14;
@@ -32,7 +32,8 @@ impl std::fmt::Debug for Ringed {
 }
 
 impl Uring {
-    /// A ring over `files` and the buffers of `region`, or the reason why there is none.
+    /// Creates a ring over `files` and the buffers of `region`. `Err`: the reason why there is
+    /// none.
     pub(crate) fn new(
         files: &[File],
         region: &mut Region,
@@ -211,13 +212,13 @@ impl Uring {
         }
     }
 
-    /// Whether an answer is there to be taken.
+    /// Returns whether an answer is available.
     #[inline]
     pub(crate) fn has_answers(&mut self) -> bool {
         !self.ring.0.completion().is_empty()
     }
 
-    /// The next answer that is there: its slot, and bytes or a negative error number.
+    /// Returns the next available answer: its slot, and bytes or a negative error number.
     #[inline]
     pub(crate) fn answer(&mut self) -> Option<(u32, i32)> {
         let entry = self.ring.0.completion().next()?;
@@ -251,8 +252,8 @@ impl Drop for Uring {
     }
 }
 
-/// A ring, with flags for when its completions are processed: when the thread enters the kernel
-/// (`COOP_TASKRUN`), not by interrupts. Decision 0006 has the measurements.
+/// Creates a ring that, if the kernel has the flags, processes completions when the thread enters
+/// the kernel (`COOP_TASKRUN`), not by interrupts. Decision 0006 has the measurements.
 fn build(setup: &Setup) -> io::Result<(IoUring, &'static str)> {
     let base = || {
         let mut builder: Builder<squeue::Entry, cqueue::Entry> = IoUring::builder();
@@ -296,8 +297,8 @@ fn refusal(error: &io::Error) -> String {
     format!("no io_uring: {error}{hint}")
 }
 
-/// Why a file's device cannot be polled, according to sysfs: older kernels accept polled operations
-/// for such a device, and wait for the interrupt anyway.
+/// Returns why a file's device cannot be polled, according to sysfs: older kernels accept polled
+/// operations for such a device, and wait for the interrupt anyway.
 fn find_polling_obstacle(file: &File) -> Option<String> {
     let metadata = file.metadata().ok()?;
     let device = if metadata.rdev() == 0 { metadata.dev() } else { metadata.rdev() };

@@ -14,7 +14,7 @@ pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     let prepare = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(parent) {
-            // It died before it could be watched.
+            // The parent died before its death could be watched.
             return Err(io::ErrorKind::Interrupted.into());
         }
         Ok(())

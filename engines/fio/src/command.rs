@@ -1,14 +1,14 @@
-//! A phase of a job as fio's command line.
+//! The translation of a job's phase into fio's command line.
 
 use kvdyno_engine::{Durability, Error, Location, Result};
 use kvdyno_record::protocol::Job;
 use kvdyno_record::workload::{Choice, Mix, MixEntry, Op, Role};
 use std::path::{Path, PathBuf};
 
-/// The file that engine `drive` makes in its directory.
+/// The file that engine `drive` creates in its directory.
 const FILE: &str = "drive";
 
-/// fio's arguments for a phase of one role, which reads and writes whole blocks.
+/// Returns fio's arguments for a phase of one role, which reads and writes whole blocks.
 pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>> {
     let [role] = drive.roles.as_slice() else {
         return Err(Error::invalid("fio runs phases of one role"));
@@ -19,9 +19,9 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
         format!("--rw={}", pattern(role)?),
         format!("--bs={}", job.shape.value_bytes_max),
         format!("--numjobs={}", role.threads),
-        // A warmup has filled the page cache for what is measured; an evict has emptied it.
+        // The page cache stays as it is: a warmup has filled it, or an evict has emptied it.
         "--invalidate=0".to_owned(),
-        // Blocks are drawn as ours are: each as often as any other, again and again.
+        // Blocks are drawn as by engine `drive`: each as often as any other, and repeatedly.
         "--norandommap=1".to_owned(),
         "--random_generator=tausworthe64".to_owned(),
         format!("--randseed={seed}"),
@@ -31,7 +31,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
         "--lat_percentiles=1".to_owned(),
         "--slat_percentiles=1".to_owned(),
         "--clat_percentiles=1".to_owned(),
-        // The file is as another case has left it: nothing is laid out.
+        // The file stays as another case has left it: fio lays out nothing.
         "--allow_file_create=0".to_owned(),
         "--output-format=json+".to_owned(),
     ];
@@ -46,12 +46,13 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
     Ok(arguments)
 }
 
-/// The path of the blocks.
+/// Returns the path of the blocks.
 pub(crate) fn path(location: &Location) -> Result<PathBuf> {
     location.blocks(FILE)
 }
 
-/// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
+/// Returns a path as one name: fio takes a `:` for the end of a file's name and the beginning of
+/// the next.
 fn escape_path(path: &Path) -> String {
     path.display().to_string().replace(':', "\\:")
 }
@@ -88,7 +89,8 @@ fn pattern(role: &Role) -> Result<&'static str> {
     })
 }
 
-/// The blocks of each thread: all at random; in order its own part, as ours begin evenly apart.
+/// Returns the options for the blocks of each thread. At random these are all blocks; in order they
+/// are a part for each thread, because threads of engine `drive` begin evenly apart.
 fn span(job: &Job, role: &Role) -> Result<Vec<String>> {
     let in_parts = role.threads > 1 && is_ordered(role);
     let parts = if in_parts { u64::from(role.threads) } else { 1 };
@@ -104,7 +106,7 @@ fn span(job: &Job, role: &Role) -> Result<Vec<String>> {
     Ok(arguments)
 }
 
-/// fio takes whole percents.
+/// Returns the option for the share of reads, of which fio takes whole percents.
 fn read_share_option(role: &Role) -> Option<String> {
     let reads = weight(role, |entry| entry.op == Op::Get);
     let share = 100.0 * reads / weight(role, |_| true);
@@ -132,7 +134,8 @@ fn options(job: &Job, role: &Role) -> Result<Vec<String>> {
     if on("read_only")? {
         arguments.push("--readonly".to_owned());
     }
-    // Ours asks for no readahead: a map faults page by page, calls have the kernel's own.
+    // Engine `drive` asks for no readahead: a map faults page by page, calls have the kernel's own
+    // readahead.
     arguments.push(format!("--fadvise_hint={}", if io == "mmap" { "random" } else { "0" }));
     if job.options.durability == Durability::Commit {
         if io == "mmap" {

@@ -26,7 +26,7 @@ pub(crate) fn description() -> Description {
     }
 }
 
-/// `3.33`, by fio itself.
+/// Returns fio's version as fio reports it, such as `3.33`.
 fn version() -> String {
     let output = Command::new("fio").arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -1,5 +1,5 @@
-//! The protocol of a worker, for fio: phase by phase it waits for the program, runs fio, and
-//! records fio's report. fio reports a phase as a whole: the series has one slice for each.
+//! The protocol of a worker, for fio. For each phase it waits for the program, runs fio, and
+//! records fio's report. fio reports a phase as a whole, so the series has one slice for each.
 
 use crate::child;
 use crate::command::{arguments, path};
@@ -15,10 +15,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Between two polls of fio and of the program.
+/// The time between two polls of fio and of the program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The first line.
+/// Sends the first line.
 pub(crate) fn hello() -> io::Result<()> {
     send(&Event::Hello {
         protocol: kvdyno_record::PROTOCOL,
@@ -65,7 +65,7 @@ fn run_job(job: &Job, current: &mut Option<u32>) -> Result<()> {
     Ok(send(&Event::Closed { took_ns: 0 })?)
 }
 
-/// There is nothing to open before fio does.
+/// Reports the case as opened: there is nothing to open before fio runs.
 fn report_opened() -> Result<()> {
     Ok(send(&Event::Opened { took_ns: 0, crew: None })?)
 }
@@ -74,7 +74,7 @@ fn send(event: &Event) -> io::Result<()> {
     io::stdout().lock().write_all(&event.to_line()?)
 }
 
-/// A case at work.
+/// A case that runs.
 struct Case<'j> {
     job: &'j Job,
     controls: Receiver<Control>,
@@ -83,7 +83,7 @@ struct Case<'j> {
     begun: Instant,
     /// The usage of fio's processes so far, by its own account.
     usage: ProcessUsage,
-    /// Of the last phase.
+    /// The counters of the last phase.
     counters: Counters,
 }
 
@@ -122,7 +122,7 @@ impl<'j> Case<'j> {
         })
     }
 
-    /// True: the program stopped it.
+    /// Waits for the program's order to go on. Returns true if the program stops the case.
     fn wait_for_go(&self) -> Result<bool> {
         match self.controls.recv() {
             Ok(Control::Go) => Ok(false),
@@ -175,7 +175,7 @@ impl<'j> Case<'j> {
         Ok(self.wait_for_go()? || outcome.stopped)
     }
 
-    /// Nothing is open: the program evicts.
+    /// Waits while the program evicts: nothing is open.
     fn evict(&self) -> Result<PhaseResult> {
         let begun = Instant::now();
         send(&Event::Closed { took_ns: 0 })?;
@@ -224,7 +224,8 @@ impl<'j> Case<'j> {
         Ok(PhaseResult { wall_ns: begun.elapsed().as_nanos() as u64, job: Some(job), stopped })
     }
 
-    /// Waits for fio's end; a stop of the program's is passed on as fio expects it.
+    /// Waits for fio's end. Passes a stop by the program, or the program's end, on to fio as
+    /// SIGINT. Returns whether it did.
     fn watch(&self, child: &mut Child) -> Result<bool> {
         let mut stopped = false;
         while child.try_wait()?.is_none() {
@@ -258,7 +259,7 @@ fn fio_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("fio: {what} (see log.txt)"))
 }
 
-/// Readings grow.
+/// Adds a reading to a sum.
 fn add(sum: &mut ProcessUsage, more: &ProcessUsage) {
     sum.user_ns += more.user_ns;
     sum.system_ns += more.system_ns;

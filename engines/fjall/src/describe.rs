@@ -1,4 +1,4 @@
-//! The description of fjall, its options, and what they are to fjall.
+//! The description of fjall, its options, and their translation to fjall's own.
 
 use crate::store::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use fjall::compaction::Leveled;
@@ -34,7 +34,7 @@ fn capabilities() -> Capabilities {
         delete: true,
         scan_forward: true,
         scan_reverse: true,
-        // A batch is whole or not there after a crash; a `get` beside it may find half of it, since
+        // After a crash a batch is whole or missing. A concurrent `get` may find half of it, since
         // it reads at no snapshot (`Keyspace::get` in fjall's source; the kit finds it).
         batch: BatchKind::Together,
         transactions: Transactions::Optimistic,
@@ -67,7 +67,7 @@ fn options() -> Vec<OptionSpec> {
     [memory_and_journal(), tables()].concat()
 }
 
-/// Options of memory and the journal.
+/// Returns the options of memory and the journal.
 fn memory_and_journal() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
@@ -103,7 +103,7 @@ fn memory_and_journal() -> Vec<OptionSpec> {
     ]
 }
 
-/// Options of tables and of the database.
+/// Returns the options of tables and of the database.
 fn tables() -> Vec<OptionSpec> {
     vec![
         OptionSpec::choice(
@@ -220,7 +220,7 @@ fn keyspace(options: &Options) -> Result<KeyspaceCreateOptions> {
     Ok(keyspace)
 }
 
-/// A number below which fjall panics, or cannot work.
+/// Returns a number; refuses one below `least`, where fjall panics or cannot work.
 fn integer_at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
     match options.integer(name)? {
         value if value >= least => Ok(value),
@@ -228,7 +228,7 @@ fn integer_at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
     }
 }
 
-/// The options that a keyspace was created with; they stay.
+/// Returns the options that a keyspace was created with, which it keeps.
 pub(crate) fn effective(keyspace: &Keyspace) -> Counters {
     let config = &keyspace.config;
     Counters::from(

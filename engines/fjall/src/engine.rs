@@ -1,4 +1,4 @@
-//! fjall behind the two traits.
+//! fjall's implementation of the two traits.
 
 use crate::records::{Walking, fjall_error, show};
 use crate::store::Store;
@@ -46,7 +46,7 @@ impl Engine for Fjall {
         self.0.database.persist(PersistMode::SyncAll).map_err(fjall_error)
     }
 
-    /// fjall only logs an error when it is dropped, so the journal is written before.
+    /// Writes the journal, because fjall only logs an error when it is dropped.
     fn close(self) -> Result<()> {
         self.sync()
     }
@@ -84,7 +84,7 @@ impl Engine for Fjall {
 }
 
 impl Fjall {
-    /// Waits until nothing has been under way for a while; false: the deadline was first.
+    /// Waits until nothing has been under way for a while; `false`: the deadline came first.
     fn wait_until_idle(&self, deadline: Instant) -> bool {
         const PAUSE: Duration = Duration::from_millis(10);
         const QUIET: u32 = 10;
@@ -151,9 +151,9 @@ impl Session for FjallSession<'_> {
         }
         let previous = self.walking.take().filter(|previous| previous.can_continue(walk));
         let mut walking = previous.unwrap_or_else(|| Walking::begin(&self.store.keyspace, walk));
-        let shown = walking.show(walk, limit, visit)?;
+        let count = walking.show(walk, limit, visit)?;
         self.walking = walk.last_key().is_some().then_some(walking);
-        Ok(shown)
+        Ok(count)
     }
 
     fn transaction<R>(
@@ -167,7 +167,7 @@ impl Session for FjallSession<'_> {
         self.store.write(writes)
     }
 
-    /// One transaction where there are any.
+    /// Runs in one transaction if the database has transactions.
     fn read_modify_write(
         &mut self,
         key: &[u8],

@@ -1,4 +1,5 @@
-//! fjall's flushes, compactions and stalls as they happen: fjall logs them with the crate `log`.
+//! fjall's flushes, compactions and stalls, recorded as they happen: fjall logs them with the crate
+//! `log`.
 
 use kvdyno_engine::{Edge, EngineEvent, EventKind, EventLog, Value};
 use log::{LevelFilter, Log, Metadata, Record};
@@ -7,7 +8,7 @@ use std::sync::LazyLock;
 
 static HEARD: LazyLock<EventLog> = LazyLock::new(EventLog::default);
 
-/// The source of a message, its prefix, and its event.
+/// The source of each message, its prefix, and its event.
 const MESSAGES: [(&str, &str, EventKind, Edge); 6] = [
     ("lsm_tree::abstract_tree", "Flushing sealed memtables", EventKind::Flush, Edge::Begin),
     ("lsm_tree::tree", "Flushed memtable(s)", EventKind::Flush, Edge::End),
@@ -46,14 +47,14 @@ impl Log for Listener {
     fn flush(&self) {}
 }
 
-/// From now on; a second time changes nothing.
+/// Records events from now on; a second call changes nothing.
 pub(crate) fn listen() {
     if log::set_logger(&Listener).is_ok() {
         log::set_max_level(LevelFilter::Debug);
     }
 }
 
-/// Those since the last call.
+/// Returns the events since the last call.
 pub(crate) fn drain() -> Vec<EngineEvent> {
     HEARD.drain()
 }

@@ -1,10 +1,10 @@
-//! fjall's iterators as ranges and walks, and what goes wrong.
+//! fjall's iterators as ranges and walks, and its errors.
 
 use fjall::{Iter, Keyspace, LsmError, UserKey};
 use kvdyno_engine::{Direction, Error, ErrorClass, Result, Walk, show_records};
 use std::ops::ControlFlow;
 
-/// fjall's error with its class.
+/// Returns fjall's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 pub(crate) fn fjall_error(error: fjall::Error) -> Error {
@@ -41,7 +41,7 @@ pub(crate) fn show(
     })
 }
 
-/// An iterator that is kept open from call to call of a walk, and the key it showed last.
+/// An iterator that is kept open from call to call of a walk, and the key that was visited last.
 pub(crate) struct Walking {
     way: Iter,
     direction: Direction,
@@ -49,7 +49,7 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
-    /// An iterator that begins after the position of `walk`.
+    /// Returns an iterator that begins after the position of `walk`.
     pub(crate) fn begin(keyspace: &Keyspace, walk: &Walk) -> Self {
         Self {
             way: keyspace.range::<&[u8], _>(walk.bounds()),
@@ -58,12 +58,12 @@ impl Walking {
         }
     }
 
-    /// Whether it is at the position of `walk`.
+    /// Returns whether the iterator is at the position of `walk`.
     pub(crate) fn can_continue(&self, walk: &Walk) -> bool {
         self.direction == walk.direction() && self.stands.as_deref() == walk.last_key()
     }
 
-    /// The next `limit` records; whether there may be more is in `walk`.
+    /// Shows the next `limit` records; `walk` then tells whether there may be more.
     pub(crate) fn show(
         &mut self,
         walk: &mut Walk,

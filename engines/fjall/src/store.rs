@@ -1,5 +1,5 @@
-//! fjall's three kinds of database behind the same calls: plain, with transactions one at a time,
-//! and with transactions side by side. All write to the same journal and the same tree.
+//! fjall's three kinds of database behind the same calls: plain, with serial transactions, and with
+//! concurrent transactions. All write to the same journal and the same tree.
 
 use crate::describe::Settings;
 use crate::records::{fjall_error, show};
@@ -10,7 +10,8 @@ use fjall::{
 use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor, Write};
 use std::path::Path;
 
-/// Longest key, and value: past them lsm-tree panics, when they are in the journal already.
+/// The longest key, and the longest value: lsm-tree panics at longer ones, when they are already in
+/// the journal.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 pub(crate) const VALUE_BYTES_MAX: usize = u32::MAX as usize;
 
@@ -19,7 +20,8 @@ pub(crate) struct Store {
     kind: Kind,
     pub(crate) database: Database,
     pub(crate) keyspace: Keyspace,
-    /// How far the journal goes with each commit; none: it stays in the process for a while.
+    /// How far each commit persists the journal; `None`: the journal stays in the process for a
+    /// while.
     persist: Option<PersistMode>,
 }
 
@@ -88,8 +90,8 @@ impl Store {
         self.persist_write()
     }
 
-    /// A single write is persisted as its keyspace's option sets it: to the operating system, or
-    /// not at all.
+    /// Persists a single write as far as the class needs. The keyspace's option has done so
+    /// already, except for a sync: it writes to the operating system, or not at all.
     #[inline]
     fn persist_write(&self) -> Result<()> {
         match self.persist {
@@ -148,14 +150,14 @@ impl Store {
         Ok(result)
     }
 
-    /// Whether plain reads and writes can be put together without a transaction.
+    /// Returns whether plain reads and writes can be combined without a transaction.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.kind, Kind::Plain)
     }
 }
 
-/// The one keyspace. It keeps the options that it was created with, so its name shows whether its
-/// writes go to the operating system by themselves.
+/// Opens the one keyspace. It keeps the options that it was created with, so its name shows whether
+/// its writes go to the operating system by themselves.
 fn open_keyspace(database: &Database, settings: Settings) -> Result<Keyspace> {
     let (name, other) = match settings.persist {
         None => ("manual", "records"),
@@ -201,7 +203,7 @@ impl Transaction for ActiveTransaction<'_> {
         Ok(())
     }
 
-    /// What an optimistic one reads is compared at its commit, whatever it is read for.
+    /// Reads as `get`: an optimistic transaction compares all its reads at its commit.
     fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         self.get(key, visit)
     }

@@ -1,4 +1,4 @@
-//! A cursor of LMDB's on its way through a range.
+//! An LMDB cursor and its way through a range.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -18,12 +18,12 @@ pub(crate) struct Steps {
 /// The result of a scan.
 pub(crate) struct ScanResult {
     pub(crate) count: u64,
-    /// It ended because there is no more.
+    /// Whether the scan ended because the database has no further record.
     pub(crate) at_end: bool,
 }
 
 impl Steps {
-    /// Nowhere yet.
+    /// Wraps a cursor that is not on a record yet.
     pub(crate) fn new(cursor: *mut ffi::MDB_cursor) -> Self {
         Self { cursor, key: val(&[]), value: val(&[]) }
     }
@@ -41,9 +41,9 @@ impl Steps {
         goes_on: bool,
         visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<ScanResult> {
-        let mut shown = ScanResult { count: 0, at_end: false };
+        let mut result = ScanResult { count: 0, at_end: false };
         if range.limit == 0 {
-            return Ok(shown);
+            return Ok(result);
         }
         let step = match range.direction {
             Direction::Forward => ffi::MDB_NEXT,
@@ -59,16 +59,16 @@ impl Steps {
             while rc == 0 {
                 let key = bytes(&self.key);
                 if range.ends_before(key) {
-                    return Ok(shown);
+                    return Ok(result);
                 }
-                shown.count += 1;
-                if visit(key, bytes(&self.value)).is_break() || shown.count == range.limit {
-                    return Ok(shown);
+                result.count += 1;
+                if visit(key, bytes(&self.value)).is_break() || result.count == range.limit {
+                    return Ok(result);
                 }
                 rc = self.go(step);
             }
-            shown.at_end = true;
-            if rc == ffi::MDB_NOTFOUND { Ok(shown) } else { Err(error("mdb_cursor_get", rc)) }
+            result.at_end = true;
+            if rc == ffi::MDB_NOTFOUND { Ok(result) } else { Err(error("mdb_cursor_get", rc)) }
         }
     }
 

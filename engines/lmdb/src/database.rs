@@ -9,10 +9,10 @@ use kvdyno_engine::{Error, Result, list_names};
 use std::ffi::{CString, c_int};
 use std::ptr::{null, null_mut};
 
-/// Records of the unnamed database that are looked at for names of databases.
+/// How many records of the unnamed database are searched for names of databases.
 const LOOKED_AT: usize = 100;
 
-/// The flags of a database, and what each of them stands for.
+/// The database flags that are refused: each flag, its name and the reason.
 const REFUSED_FLAGS: [(u32, &str, &str); 3] = [
     (ffi::MDB_DUPSORT, "MDB_DUPSORT", "several values per key cannot be measured"),
     (ffi::MDB_INTEGERKEY, "MDB_INTEGERKEY", "integer keys cannot be measured"),
@@ -56,7 +56,8 @@ pub(crate) unsafe fn open(env: *mut ffi::MDB_env, name: &str) -> Result<ffi::MDB
 /// The names of databases among the first records of the unnamed database.
 ///
 /// `mdb_del` tells the record of a database, which only LMDB may delete, from a value of the same
-/// length. Its transaction is undone, and ends with the first refusal: one for each.
+/// length. Its transaction is undone. The first refusal ends the transaction, so each key gets its
+/// own.
 ///
 /// # Safety
 /// As for [`open`].
@@ -103,7 +104,8 @@ impl Txn {
         check("mdb_txn_commit", unsafe { ffi::mdb_txn_commit(txn) })
     }
 
-    /// `None`: there are records in the environment, but no database of this name.
+    /// Opens the database, or creates it in an empty environment. `None`: the environment has
+    /// records, but no database of this name.
     fn open(&self, name: &str) -> Result<Option<ffi::MDB_dbi>> {
         if name.is_empty() {
             return self.open_unnamed().map(Some);
@@ -156,7 +158,8 @@ impl Txn {
         Err(Error::invalid(format!("{database} has {flag}: {reason}")))
     }
 
-    /// After this the transaction must not be committed.
+    /// Tells whether the key is that of a database's record, by trying to delete it. After this the
+    /// transaction must not be committed.
     fn is_database(&self, name: &[u8]) -> Result<bool> {
         let (unnamed, mut key) = (self.open_unnamed()?, val(name));
         // SAFETY: transaction and handle are live; LMDB only reads the key.

@@ -1,4 +1,4 @@
-//! The description of LMDB, its options, and how large a map it needs.
+//! The description of LMDB, its options and its environment flags.
 
 use crate::library::{self, ffi};
 use crate::raw;
@@ -20,8 +20,8 @@ pub(crate) fn description() -> Description {
         capabilities: capabilities(),
         options: options(),
         // Random load of 1 M x 16/100 bytes: the file is 1.6 times the data (2 for values of just
-        // over half a page), and 4.2 times the data is written. In class commit it is 300 times,
-        // nearly a page for each record of a commit; with 4000-byte values 3 times.
+        // over half a page), and 4.2 times the data is written. In class commit 300 times the data
+        // is written, nearly a page for each record of a commit; with 4000-byte values 3 times.
         planning: Planning {
             space_factor: library::SPACE_FACTOR,
             write_factor: 5.0,
@@ -133,10 +133,10 @@ fn options() -> Vec<OptionSpec> {
     ]
 }
 
-/// The environment flags of a durability class and options.
+/// Returns the environment flags of a durability class and options.
 pub(crate) fn flags(options: &Options) -> Result<u32> {
     // Reader slots belong to transactions, not threads: any thread may hold several sessions, and
-    // renewing one saves a look into thread-local storage.
+    // renewing a transaction needs no look into thread-local storage.
     let mut flags = ffi::MDB_NOTLS;
     flags |= match (options.durability, options.boolean("metasync")?) {
         (Durability::Commit, true) => 0,
@@ -166,7 +166,7 @@ pub(crate) fn flags(options: &Options) -> Result<u32> {
     Ok(flags)
 }
 
-/// The flags' names, for the record.
+/// Returns the names of the flags that are set, joined by `|`.
 pub(crate) fn flag_names(flags: u32) -> String {
     let names = [
         (ffi::MDB_NOSYNC, "MDB_NOSYNC"),

@@ -13,19 +13,20 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _, sym
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// LMDB's page is the system's; x86-64 and most others have this one.
+/// The page size in bytes. LMDB uses the system's, which is this on x86-64 and most others.
 pub(crate) const PAGE: u64 = 4096;
 
 /// LMDB rounds the map of a device up to a multiple of this (`VM_ALIGN` in mdb.c).
 const MAP_STEP_BYTES: u64 = 2 << 20;
 
-/// The signatures of filesystems, RAID and partition tables at a device's start lie within.
+/// The bytes at a device's start that hold the signatures of filesystems, RAID and partition
+/// tables.
 const START_BYTES: u64 = 1 << 20;
 
 /// A device that no other process can mount or claim while this exists.
 pub(crate) struct Device {
-    /// Opened `O_EXCL`: on a block device that keeps out mounts, swap, RAID and other claims, but
-    /// not LMDB, which opens it plainly.
+    /// The device, opened with `O_EXCL`. On a block device this keeps out mounts, swap, RAID and
+    /// other claims, but not LMDB, which opens it without that flag.
     _claim: File,
     path: PathBuf,
     bytes: u64,
@@ -73,17 +74,19 @@ impl Device {
 
     /// Opens the database on the device, or makes one on a blank device.
     pub(crate) fn open(&self, setup: Setup<'_>) -> Result<Env> {
-        // LMDB makes its lock file beside the path it is given: beside a link in a directory of our
-        // own, not in /dev. Once open it needs neither any more, so both go when this returns: a
-        // worker that is killed later leaves nothing, one killed in this millisecond an empty
-        // database's lock file in memory. Without lock file (MDB_NOLOCK) there would be no
-        // table of readers, and a writer would reuse pages that are being read. Two processes with
-        // two lock files cannot meet here: the claim keeps the second out.
+        // LMDB makes its lock file beside the path it is given: here a link in a directory of our
+        // own, not in /dev. An open environment needs neither, so both are removed when this
+        // returns. A worker that is killed later leaves nothing; one that is killed in this
+        // millisecond leaves an empty database's lock file in memory. Without a lock file
+        // (MDB_NOLOCK) there would be no table of readers, and a writer would reuse pages that are
+        // being read. Two processes with two lock files cannot meet here: the claim keeps the
+        // second out.
         let dir = private_dir()?;
         let link = dir.path().join("device");
         symlink(&self.path, &link)?;
         if self.blank && setup.flags & ffi::MDB_WRITEMAP != 0 {
-            // The first meta pages are written into the map before there is one.
+            // With the flag, LMDB would write the first meta pages into a map that is not there
+            // yet.
             drop(Env::open(&link, Setup { flags: setup.flags & !ffi::MDB_WRITEMAP, ..setup })?);
         }
         let env = Env::open(&link, setup)?;
@@ -114,8 +117,8 @@ fn claim_error(path: &Path, error: &std::io::Error) -> Error {
     Error::new(ErrorClass::Io, format!("failed to open {path}: {error}"))
 }
 
-/// Whether the device is to be made a database (zeros) or is one; anything else is refused, for
-/// LMDB takes some of it for blank.
+/// Returns whether the device is blank (zeros); `false`: it has an LMDB database. Other contents
+/// are refused, because LMDB would take some of them for blank.
 fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
     let mut start = vec![0; bytes.min(START_BYTES) as usize];
     device.read_exact_at(&mut start, 0)?;
@@ -139,13 +142,13 @@ fn is_meta_page(page: &[u8]) -> bool {
     const META: u16 = 8;
     const MAGIC: u32 = 0xBEEF_C0DE;
     let header = PAGE_HEADER_BYTES as usize;
-    // The last in the header are the flags, and four bytes that a meta page has no use for.
+    // The header ends with the flags and four bytes that a meta page does not use.
     let flags = u16::from_ne_bytes([page[header - 6], page[header - 5]]);
     flags & META != 0 && page[header..].starts_with(&MAGIC.to_ne_bytes())
 }
 
-/// In memory where there is such a place, as `/dev` is: the table of readers is written to by
-/// every read.
+/// Creates a temporary directory, if possible in memory, as `/dev` is: every read writes to the
+/// table of readers in the lock file.
 fn private_dir() -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("kvdyno-lmdb-lock-");

@@ -1,4 +1,4 @@
-//! LMDB behind the trait of engines; sessions are in `session.rs`.
+//! The `Engine` trait for LMDB; sessions are in `session.rs`.
 
 use crate::describe;
 use crate::device::{Device, PAGE};
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Lmdb {
     env: Env,
     append: bool,
-    /// Released after the environment: fields are dropped in this order.
+    /// The claim on a raw device, released after the environment: fields are dropped in this order.
     _device: Option<Device>,
 }
 
@@ -32,7 +32,7 @@ impl Engine for Lmdb {
         let map_size = options.integer("map_size")?;
         let file_bytes = size::file_bytes(data, PAGE);
         let readers = match options.integer("maxreaders")? {
-            // A few more than asked for: sessions of the load generator itself, for verification.
+            // The load generator itself opens a few more sessions, for verification.
             0 => data.sessions + 16,
             readers => readers as u32,
         };
@@ -101,14 +101,14 @@ impl Engine for Lmdb {
     }
 }
 
-/// Enough for the data, and beside it for a file that would take more than that.
+/// Returns the size of a map for the data, with room for a file that is larger already.
 fn map_bytes(directory: &Path, data: &DataShape) -> u64 {
     let bytes = size::map_bytes(data, PAGE);
     let length = directory.join(library::FILE).metadata().map_or(0, |file| file.len());
     if length <= bytes { bytes } else { bytes + length.next_multiple_of(PAGE) }
 }
 
-/// The device to open, where this library opens any.
+/// Returns the device to open, if this library can open devices.
 fn raw_device(location: &Location) -> Option<&Path> {
     match location {
         Location::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),

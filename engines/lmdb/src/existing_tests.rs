@@ -1,4 +1,4 @@
-//! Environments that another program made, here with calls of LMDB's own, opened by the adapter.
+//! Tests of the adapter on environments that another program made, here with direct calls of LMDB.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -57,11 +57,11 @@ fn open(dir: &Path, database: &str) -> Result<Lmdb> {
 
 fn keys(engine: &Lmdb) -> Vec<String> {
     let mut keys = Vec::new();
-    let shown = engine.session().unwrap().scan(Range::all(Direction::Forward), |key, _| {
+    let count = engine.session().unwrap().scan(Range::all(Direction::Forward), |key, _| {
         keys.push(String::from_utf8_lossy(key).into_owned());
         ControlFlow::Continue(())
     });
-    assert_eq!(shown.unwrap(), keys.len() as u64);
+    assert_eq!(count.unwrap(), keys.len() as u64);
     keys
 }
 

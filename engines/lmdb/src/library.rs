@@ -1,5 +1,5 @@
 //! The C library that this worker links: what it is called, what it opens, how it lays out a page.
-//! All other files of the adapter are compiled against either library; what differs stands here.
+//! The adapter's other files are compiled against either library; all differences are in this file.
 
 use kvdyno_engine::PlaceKind;
 pub(crate) use lmdb_master_sys as ffi;
@@ -12,13 +12,13 @@ pub(crate) const PLACES: &[PlaceKind] = &[PlaceKind::Directory];
 /// `PAGEHDRSZ` in mdb.c.
 pub(crate) const PAGE_HEADER_BYTES: u64 = 16;
 
-/// Of values of just over half a page the file is 2.07 times the data, after a random load.
+/// After a random load of values of just over half a page the file is 2.07 times the data.
 pub(crate) const SPACE_FACTOR: f64 = 2.1;
 
-/// What a leaf keeps of a value on overflow pages: a `pgno_t`.
+/// The bytes that a leaf holds for a value on overflow pages: a `pgno_t`.
 pub(crate) const OVERFLOW_NODE_BYTES: u64 = 8;
 
-/// The file with the data, and the flag for writing through the map.
+/// The name of the file with the data.
 pub(crate) const FILE: &str = "data.mdb";
 pub(crate) const WRITEMAP: &str = "MDB_WRITEMAP";
 

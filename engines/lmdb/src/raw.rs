@@ -1,5 +1,5 @@
-//! LMDB's C API made safe: an environment with its one database, a reader, write transactions.
-//! With `cursor` and `value` all that is `unsafe` in this adapter.
+//! LMDB's C API made safe: an environment with its one database, a reader, write transactions. All
+//! `unsafe` code of this adapter is here and in `cursor`, `database` and `value`.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -22,7 +22,7 @@ pub(crate) struct Env {
     dbi: ffi::MDB_dbi,
 }
 
-/// How an environment is opened.
+/// The settings with which an environment is opened.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup<'a> {
     pub(crate) flags: u32,
@@ -67,7 +67,7 @@ impl Env {
         Ok(opened)
     }
 
-    /// A read transaction, parked: it holds a reader slot but no snapshot.
+    /// Returns a read transaction, parked: it holds a reader slot but no snapshot.
     pub(crate) fn reader(&self) -> Result<Reader<'_>> {
         let mut reader = Reader {
             txn: null_mut(),
@@ -107,8 +107,8 @@ impl Env {
         }
     }
 
-    /// LMDB makes EIO of a write that came out short, and writes come out short where a volume
-    /// ends.
+    /// Returns the error of a commit. LMDB reports a short write as EIO, and writes are short on a
+    /// full volume: such an EIO becomes [`ErrorClass::Full`].
     #[cold]
     fn commit_error(&self, rc: c_int) -> Error {
         const ROOM: u64 = 1 << 20;
@@ -135,7 +135,7 @@ impl Env {
         check("mdb_env_sync", unsafe { ffi::mdb_env_sync(self.env, 1) })
     }
 
-    /// Of the database.
+    /// Returns the statistics of the database.
     pub(crate) fn stat(&self) -> Result<ffi::MDB_stat> {
         // SAFETY: the transaction is live as long as the snapshot.
         self.reader()?.with_snapshot(|snapshot| unsafe { database::stat(snapshot.0.txn, self.dbi) })
@@ -164,9 +164,9 @@ impl Drop for Env {
     }
 }
 
-/// A read transaction and its cursor, parked between reads: each renews it, so that it sees the
-/// newest commit, and parks it again, so that it holds no old page back. Only a walk leaves it live
-/// where it stands.
+/// A read transaction and its cursor, parked between reads. Each read renews the transaction, to
+/// see the newest commit, and parks it again, so that it holds back no old page. Only a walk leaves
+/// the transaction live, with the cursor on its last record.
 pub(crate) struct Reader<'e> {
     txn: *mut ffi::MDB_txn,
     cursor: *mut ffi::MDB_cursor,
@@ -176,8 +176,8 @@ pub(crate) struct Reader<'e> {
 }
 
 impl<'e> Reader<'e> {
-    /// Looks at the newest commit, and parks the transaction again. What is shown of the map cannot
-    /// leave `look`: it borrows the snapshot.
+    /// Runs `look` on the newest commit, then parks the transaction again. Slices of the map cannot
+    /// leave `look`: they borrow the snapshot.
     #[inline]
     pub(crate) fn with_snapshot<R>(
         &mut self,
@@ -200,7 +200,7 @@ impl<'e> Reader<'e> {
         unsafe { ffi::mdb_txn_reset(self.txn) };
     }
 
-    /// The next records of a walk, in the snapshot in which it began.
+    /// Visits the next records of a walk, in the snapshot in which the walk began.
     pub(crate) fn walk(
         &mut self,
         walk: &mut Walk,
@@ -225,20 +225,20 @@ impl<'e> Reader<'e> {
         }
         let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
-        match &shown {
-            // It stands on the last record that was shown.
+        let result = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
+        match &result {
+            // The cursor is on the last record that was visited.
             // SAFETY: as above.
-            Ok(shown) if shown.count > 0 && !shown.at_end => {
+            Ok(result) if result.count > 0 && !result.at_end => {
                 walk.advance_to(unsafe { bytes(&steps.key) });
             }
-            Ok(shown) if shown.count == 0 && !shown.at_end => {}
+            Ok(result) if result.count == 0 && !result.at_end => {}
             _ => {
                 walk.restart();
                 self.park();
             }
         }
-        shown.map(|shown| shown.count)
+        result.map(|result| result.count)
     }
 }
 
@@ -262,7 +262,7 @@ impl Snapshot<'_, '_> {
         check("mdb_cursor_renew", renewed)?;
         let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
-        unsafe { steps.show(&range, None, false, &mut visit) }.map(|shown| shown.count)
+        unsafe { steps.show(&range, None, false, &mut visit) }.map(|result| result.count)
     }
 }
 
@@ -297,7 +297,8 @@ impl Writer<'_> {
         unsafe { lookup(self.txn, self.dbi, key) }
     }
 
-    /// From here on puts start at the page of the one before: pays from the second put on.
+    /// Opens a cursor for puts: each put starts at the page of the put before it. That pays from
+    /// the second put on.
     pub(crate) fn open_put_cursor(&mut self) -> Result<()> {
         // SAFETY: the transaction is live, and frees the cursor at its commit or abort (lmdb.h).
         check("mdb_cursor_open", unsafe {
@@ -305,7 +306,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Puts; with `append`, only past the last key, and tells whether it was.
+    /// Puts a record. With `append`, does so only past the last key; `false`: the key is not past
+    /// it.
     #[inline]
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8], append: bool) -> Result<bool> {
         let (mut key, mut value) = (val(key), val(value));
@@ -333,10 +335,10 @@ impl Writer<'_> {
         })?;
         let mut steps = Steps::new(cursor);
         // SAFETY: `visit` has no way to this writer, which is borrowed.
-        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
+        let scan = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
         // SAFETY: live, and not used again.
         unsafe { ffi::mdb_cursor_close(cursor) };
-        shown.map(|shown| shown.count)
+        scan.map(|scan| scan.count)
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -376,7 +378,7 @@ unsafe fn lookup<'t>(
     }
 }
 
-/// As the linked library states it.
+/// Returns the version that the linked library reports.
 pub(crate) fn version() -> String {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three out parameters; the returned string is static and not used.

@@ -5,11 +5,11 @@ use crate::raw::{self, Env, Reader};
 use kvdyno_engine::{Range, Records, Result, Session, Transaction, ValueVisitor, Walk, Write};
 use std::ops::ControlFlow;
 
-/// A session of LMDB, or of what has grown out of it.
+/// A session of LMDB, or of a library derived from it.
 pub(crate) struct EnvSession<'e> {
     env: &'e Env,
     reader: Reader<'e>,
-    /// Keys have come in ascending order past the last one so far.
+    /// Whether to append: all keys so far have come in ascending order, past the last one.
     append: bool,
 }
 
@@ -19,7 +19,8 @@ impl<'e> EnvSession<'e> {
         Ok(Self { env, reader: env.reader()?, append })
     }
 
-    /// Puts, past the end if the keys allow; gives that up at the first key that does not.
+    /// Puts a record; with `append`, past the last key. The first key that is not past it clears
+    /// `append`.
     #[inline]
     fn append_or_put(
         writer: &mut raw::Writer<'_>,
@@ -58,7 +59,7 @@ impl Session for EnvSession<'_> {
         self.reader.with_snapshot(|snapshot| snapshot.scan(range, visit))
     }
 
-    /// In one snapshot from its beginning to its end, as programs walk.
+    /// Walks in one snapshot from beginning to end, as programs do.
     fn walk(
         &mut self,
         walk: &mut Walk,
@@ -75,7 +76,7 @@ impl Session for EnvSession<'_> {
         self.env.write(|writer| body(writer))
     }
 
-    /// All from one snapshot.
+    /// Reads all keys from one snapshot.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -116,7 +117,7 @@ impl Session for EnvSession<'_> {
     }
 }
 
-/// The only writer at this moment: its reads do not change.
+/// A transaction is the only writer at its time, so its reads do not change.
 impl Transaction for raw::Writer<'_> {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key).map(visit)

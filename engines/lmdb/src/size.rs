@@ -1,12 +1,12 @@
-//! How large a file the data can need, and how large a map.
+//! The sizes of the file and of the map that the data can need.
 
 use crate::library::{self, FILE, WRITEMAP};
 use kvdyno_engine::{DataShape, Error, ErrorClass, Result};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Most bytes that the records can take in the file, from LMDB's page layout (mdb.c: `NODESIZE` 8,
-/// two bytes of index per node, values over half a page on overflow pages of their
+/// Returns the most bytes that the records can take in the file, from LMDB's page layout (mdb.c:
+/// `NODESIZE` 8, two bytes of index per node, values over half a page on overflow pages of their
 /// own), with leaf pages half full as random inserts leave them at worst.
 pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
     const NODE: u64 = 8 + 2;
@@ -17,7 +17,8 @@ pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
     let overflow = |value: u64| {
         (value + PAGE_HEADER_BYTES).div_ceil(page) * page + inline(OVERFLOW_NODE_BYTES)
     };
-    // A mean below the threshold says little of lengths that vary across it: take the worse.
+    // A mean below the threshold says little about lengths on both sides of it: take the worse
+    // case.
     let spread = data.value_bytes_max > data.value_bytes_mean;
     let mean = data.value_bytes_mean;
     let bytes_per_record = if NODE + key + mean > node_max {
@@ -32,8 +33,8 @@ pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
     data.records_max.saturating_mul(bytes_per_record + branches)
 }
 
-/// The map is address space, not memory or disk, so room is cheap: as much again for the copies
-/// that readers hold back, and for values that grow.
+/// Returns the size of the map. It is address space, not memory or disk, so room is cheap: as much
+/// again as the data, for copies that readers hold back and for values that grow.
 pub(crate) fn map_bytes(data: &DataShape, page: u64) -> u64 {
     const SPARE: u64 = 1 << 30;
     const ADDRESS_SPACE: u64 = 1 << 46;
@@ -41,8 +42,9 @@ pub(crate) fn map_bytes(data: &DataShape, page: u64) -> u64 {
     bytes.min(ADDRESS_SPACE).next_multiple_of(page)
 }
 
-/// Writing through the map to a block that the volume cannot give kills the process with SIGBUS,
-/// where a write call would return ENOSPC. So the space is looked for first.
+/// Refuses data for which the volume may have too little space. Writing through the map to a block
+/// that the volume cannot give kills the process with SIGBUS, where a write call would return
+/// ENOSPC.
 pub(crate) fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
     const BLOCK: u64 = 512;
     let allocated = directory.join(FILE).metadata().map_or(0, |file| file.blocks() * BLOCK);
@@ -57,7 +59,7 @@ pub(crate) fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
     Err(Error::new(ErrorClass::Full, what))
 }
 
-/// Bytes an unprivileged process may still write on the volume of `path`.
+/// Returns the bytes that an unprivileged process may still write on the volume of `path`.
 pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
     let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
     Ok(volume.f_bavail * volume.f_frsize)

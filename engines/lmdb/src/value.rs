@@ -1,4 +1,4 @@
-//! LMDB's values and its answers.
+//! Conversion of LMDB's values and return codes.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -6,7 +6,8 @@ use crate::library::ffi;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ffi::{CStr, c_int};
 
-/// LMDB's pair of length and pointer. Where LMDB takes one as input it does not write through it.
+/// Returns LMDB's pair of length and pointer. LMDB does not write through a pair that it takes as
+/// input.
 #[inline]
 pub(crate) fn val(bytes: &[u8]) -> ffi::MDB_val {
     ffi::MDB_val { mv_size: bytes.len(), mv_data: bytes.as_ptr().cast_mut().cast() }

@@ -1,5 +1,5 @@
-//! The conformance kit on directories and on a loop device, and each trap of a raw device sprung on
-//! purpose. Loop devices need root; without it those tests say so and are over.
+//! The conformance kit on directories and on a loop device, and each mistake that a raw device
+//! allows. Loop devices need root; without it these tests report that they are skipped.
 
 use crate::engine::Lmdb;
 use kvdyno_engine::{
@@ -16,16 +16,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MIB: u64 = 1 << 20;
 
-/// A loop device that the kernel takes away when its last user is gone, however this process ends.
+/// A loop device that the kernel detaches when its last user is gone, however this process ends.
 struct LoopDevice {
     path: PathBuf,
     file: File,
-    /// What is mapped and mounted is looked at from outside: one test at a time.
+    /// The lock that lets one test run at a time: tests look at the whole process's maps and
+    /// mounts.
     _alone: MutexGuard<'static, ()>,
 }
 
 impl LoopDevice {
-    /// `None`, and a word on why, where this user may not make any.
+    /// Creates a loop device. `None`, after a report of the skip: this user may not create any.
     fn new(bytes: u64) -> Option<Self> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +38,7 @@ impl LoopDevice {
         Location::Device(self.path.clone())
     }
 
-    /// As the program does before a load.
+    /// Blanks the device's start, as the program does before a load.
     fn blank(&self) {
         self.write(&vec![0; MIB as usize]);
     }
@@ -51,20 +52,20 @@ impl LoopDevice {
 fn attach(bytes: u64) -> Option<(PathBuf, File)> {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(bytes).unwrap();
-    let made = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output();
-    let made = made.ok().filter(|made| made.status.success());
-    let Some(made) = made else {
+    let output = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output();
+    let output = output.ok().filter(|output| output.status.success());
+    let Some(output) = output else {
         report_skip("loop", "a raw device", "no loop device can be made here");
         return None;
     };
-    let path = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
+    let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    // In use, so the kernel detaches it at its last close.
+    // The device is in use, so the kernel detaches it at its last close.
     assert!(Command::new("losetup").arg("-d").arg(&path).status().unwrap().success());
     Some((path, file))
 }
 
-/// The device, mounted in a namespace of its own; it ends with this process, too.
+/// A mount of the device in a namespace of its own, which ends no later than this process.
 struct Mounted(Child);
 
 impl Mounted {
@@ -129,7 +130,8 @@ fn assert_refused<E: Engine>(opened: Result<E>, class: ErrorClass, words: &[&str
     }
 }
 
-/// Puts records until it is refused, and tells how many went in.
+/// Puts `records` records, or stops at the first failure. Returns how many succeeded, and the
+/// result.
 fn fill(engine: &Lmdb, records: u64) -> (u64, Result<()>) {
     let mut session = engine.session().unwrap();
     for number in 0..records {
@@ -173,7 +175,7 @@ fn it_is_the_library_that_it_says() {
     assert_eq!((description.name.as_str(), description.version.as_str()), ("lmdb1", "0.9.90"));
 }
 
-/// `MDB_WRITEMAP` on a blank device kills LMDB; without it, and on what it has made, it does not.
+/// LMDB crashes on a blank device with `MDB_WRITEMAP`, but not without it, nor on a database.
 #[test]
 fn a_blank_device_becomes_a_database_that_opens_again() {
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
@@ -192,7 +194,7 @@ fn a_blank_device_becomes_a_database_that_opens_again() {
 #[test]
 fn nothing_is_left_beside_the_device_or_for_a_killed_worker() {
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    // Another program's may lie there from before.
+    // Another program may have left its lock file there.
     let lock = PathBuf::from(format!("{}-lock", device.path.display()));
     let was_there = lock.exists();
     let engine = open(&device, &[]).unwrap();
@@ -206,7 +208,7 @@ fn nothing_is_left_beside_the_device_or_for_a_killed_worker() {
     assert_eq!(lock.exists(), was_there, "{}", lock.display());
 }
 
-/// 17 MiB are no whole number of LMDB's steps: what it would round up to ends past the device.
+/// 17 MiB are no whole number of LMDB's steps: rounded up, the map would end past the device.
 #[test]
 fn a_full_device_is_an_error_and_not_a_signal() {
     let Some(device) = LoopDevice::new(17 * MIB) else { return };
@@ -258,7 +260,7 @@ fn what_is_not_blank_is_refused_with_the_remedy() {
         (ErrorClass::Invalid, ["not an LMDB database", "dd if=/dev/zero of=/dev"]);
     device.write(&[0xA5; 4096]);
     assert_refused(open(&device, &[]), invalid, &remedy);
-    // LMDB would take this for blank: nothing where it looks for a flag.
+    // LMDB would take this device for blank: there are zeros where it looks for a flag.
     let mut signed = vec![0; MIB as usize];
     signed[65_600..65_608].copy_from_slice(b"_BHRfS_M");
     device.write(&signed);
@@ -271,8 +273,8 @@ fn what_is_not_blank_is_refused_with_the_remedy() {
 fn a_mounted_device_is_refused_and_an_open_one_cannot_be_mounted() {
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
     let dir = tempfile::tempdir().unwrap();
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&device.path).status();
-    assert!(made.unwrap().success());
+    let status = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&device.path).status();
+    assert!(status.unwrap().success());
 
     let mounted = Mounted::new(&device.path, dir.path()).expect("cannot mount");
     assert_refused(open(&device, &[]), ErrorClass::Invalid, &["in use", "lsblk"]);

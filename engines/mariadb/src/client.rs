@@ -16,14 +16,15 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Rows of one statement of a scan: the server sends all of them, even if the scan breaks off.
+/// The most rows of one statement of a scan: the server sends all of them, even if the scan breaks
+/// off.
 const ROWS: u64 = 10_000;
 
-/// Keys, or records, and bytes of one statement.
+/// The most keys, or records, and the most bytes of one statement.
 const SEVERAL: usize = 500;
 const SEVERAL_BYTES: usize = 8 << 20;
 
-/// A `MariaDB` server, as its client has it.
+/// A `MariaDB` server, as seen by the client.
 pub(crate) struct Mariadb {
     address: Address,
     durability: Durability,
@@ -33,7 +34,7 @@ pub(crate) struct Mariadb {
 }
 
 impl Mariadb {
-    /// A connection for a handle on a graph. Creates the graph's tables before its first use.
+    /// Opens a connection for a handle on a graph. Creates the graph's tables before its first use.
     pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
         self.control.ensure_graph(|control| {
             let mut tables = graph::tables(self.storage).into_iter();
@@ -100,7 +101,7 @@ impl Engine for Mariadb {
     }
 }
 
-/// Longer ones do not fit into the table's columns, or into one packet.
+/// Refuses keys and values that do not fit into the table's columns, or into one packet.
 #[inline]
 fn check(key: &[u8], value: &[u8]) -> Result<()> {
     let fits = |bytes: &[u8], most: u64| bytes.len() as u64 <= most;
@@ -124,7 +125,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Executes a prepared statement, and shows its rows.
+    /// Executes a prepared statement, and shows the value in its row.
     #[inline]
     pub(crate) fn lookup<R>(
         &mut self,
@@ -138,7 +139,7 @@ impl Client {
         Ok(visit(value.map(|range| self.connection.bytes(range))))
     }
 
-    /// Executes a prepared statement that shows nothing.
+    /// Executes a prepared statement without rows.
     #[inline]
     pub(crate) fn execute(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
         self.connection.execute(statement, parameters.iter().copied(), None);
@@ -159,19 +160,20 @@ impl Client {
         range: &Range<'_>,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let (mut from, mut shown) = (range.from.map_or(ScanStart::Edge, |_| ScanStart::At), 0);
+        let (mut from, mut total) = (range.from.map_or(ScanStart::Edge, |_| ScanStart::At), 0);
         loop {
-            let rows = ROWS.min(range.limit - shown);
+            let rows = ROWS.min(range.limit - total);
             let (count, more) = self.show_some(range, from, rows, &mut visit)?;
-            shown += count;
-            if !more || count < rows || shown == range.limit {
-                return Ok(shown);
+            total += count;
+            if !more || count < rows || total == range.limit {
+                return Ok(total);
             }
             from = ScanStart::Behind;
         }
     }
 
-    /// How many there were, and whether more are wanted.
+    /// Shows the records of one statement. Returns how many there were, and whether `visit` wants
+    /// more.
     fn show_some(
         &mut self,
         range: &Range<'_>,
@@ -214,8 +216,7 @@ impl Client {
             .ok_or_else(|| protocol_error("a row of other columns"))
     }
 
-    /// Looks up some keys by one statement. A repeated key is found again for each of its
-    /// positions.
+    /// Looks up some keys by one statement. A repeated key is shown for each of its positions.
     fn find(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let statement =
             self.statements.prepare_several(&mut self.connection, Several::Get, keys.len())?;
@@ -257,8 +258,8 @@ fn kind(write: &Write<'_>) -> Several {
     }
 }
 
-/// The last write of each key, sorted by kind and key. Batches that lock keys in one order cannot
-/// deadlock.
+/// Returns the last write of each key, sorted by kind and key. Batches that lock keys in one order
+/// cannot deadlock.
 fn last_writes<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
     let mut all: Vec<_> = writes.iter().enumerate().collect();
     all.sort_unstable_by(|(position, one), (other_place, other)| {
@@ -270,7 +271,7 @@ fn last_writes<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
     last
 }
 
-/// Where the first statement of several writes ends.
+/// Returns how many of the writes the first statement has.
 fn first_piece_len(writes: &[&Write<'_>]) -> usize {
     let mut bytes = 0;
     let fits = |write: &&&Write<'_>| {
@@ -317,7 +318,8 @@ impl Session for Client {
         Ok(())
     }
 
-    /// One statement, which is all or nothing by itself; several are one transaction.
+    /// Performs a batch by one statement, which is all or nothing by itself; several are one
+    /// transaction.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         for write in writes {
             check(write.key(), write.value().unwrap_or_default())?;

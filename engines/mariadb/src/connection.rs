@@ -28,7 +28,7 @@ const CLOSE: u8 = 0x19;
 const BLOB: [u8; 2] = [0xfc, 0];
 const UNSIGNED: [u8; 2] = [0x08, 0x80];
 
-/// A statement that is prepared, of so many parameters.
+/// A prepared statement, and the number of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     id: u32,
@@ -48,25 +48,25 @@ pub(crate) struct Progress {
     begun: bool,
     /// The server's answer to a statement without rows.
     done: Range<usize>,
-    /// Of columns, that come before the rows.
+    /// The descriptions of columns that are still to come before the rows.
     descriptions: u64,
 }
 
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A row, and where it lies.
+    /// A row, by its place in the receive buffer.
     Row(Range<usize>),
-    /// There is no more.
+    /// The end of the answer.
     End,
 }
 
-/// What one statement came to.
+/// The answer to one statement.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// The first column of its last row.
     pub(crate) value: Option<Range<usize>>,
-    /// The server's answer to one without rows.
+    /// The server's answer to a statement without rows.
     pub(crate) done: Range<usize>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let database = address.attached_server().map_or(NAME, |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
@@ -115,7 +115,7 @@ impl Connection {
         connection.finish_login(number, address)
     }
 
-    /// Once the server is content with the packet of this number.
+    /// Waits until the server accepts the login. `number` is that of the packet sent last.
     fn finish_login(mut self, number: u8, address: &Address) -> Result<Self> {
         let mut number = number;
         loop {
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// Has a prepared statement forgotten, with the next that is sent. There is no answer.
+    /// Queues a request to forget a prepared statement. There is no answer.
     pub(crate) fn unprepare(&mut self, statement: Statement) {
         self.packet(0, |out| {
             out.push(CLOSE);
@@ -182,8 +182,8 @@ impl Connection {
         });
     }
 
-    /// Writes the execution of a prepared statement down: its parameters are bytes, and a number at
-    /// the end where one is given.
+    /// Queues the execution of a prepared statement. Its parameters are bytes, and a number at the
+    /// end if one is given.
     #[inline]
     pub(crate) fn execute<'b>(
         &mut self,
@@ -195,7 +195,7 @@ impl Connection {
         self.execute_with(statement, bytes.map(Parameter::Bytes).chain(number));
     }
 
-    /// Writes the execution of a prepared statement down.
+    /// Queues the execution of a prepared statement with these parameters.
     #[inline]
     pub(crate) fn execute_with<'b>(
         &mut self,
@@ -205,12 +205,12 @@ impl Connection {
         self.packet(0, |out| {
             out.push(EXECUTE);
             out.extend_from_slice(&statement.id.to_le_bytes());
-            // No cursor, and once.
+            // No cursor, and one execution.
             out.extend_from_slice(&[0, 1, 0, 0, 0]);
             if statement.parameters == 0 {
                 return;
             }
-            // None is NULL, and their types follow.
+            // No parameter is NULL, and their types follow.
             out.resize(out.len() + usize::from(statement.parameters).div_ceil(8), 0);
             out.push(1);
             for parameter in parameters.clone() {
@@ -231,7 +231,7 @@ impl Connection {
         });
     }
 
-    /// A statement as text; shows each row.
+    /// Executes a statement as text, and shows each row.
     pub(crate) fn query(
         &mut self,
         statement: &str,
@@ -256,7 +256,7 @@ impl Connection {
         self.wait_for(|connection| connection.part_at_hand(progress))
     }
 
-    /// The next part of an answer, if it is complete. An error ends the answer.
+    /// Returns the next part of an answer, if it is complete. An error ends the answer.
     #[inline]
     fn part_at_hand(&mut self, progress: &mut Progress) -> Result<Option<Part>> {
         while let Some(packet) = self.parse()? {
@@ -282,11 +282,12 @@ impl Connection {
         Ok(None)
     }
 
-    /// The first columns of a row of a prepared statement. They must not be NULL.
+    /// Returns the first columns of a row of a prepared statement. They must not be NULL.
     #[inline]
     pub(crate) fn columns<const N: usize>(&self, row: Range<usize>) -> Option<[Range<usize>; N]> {
         let bytes = self.bytes(row.clone());
-        // Behind a zero and a bit for each column that is NULL: they are less than seven.
+        // The columns follow a zero, and a byte with a bit for each that is NULL: they are fewer
+        // than seven.
         let mut offset = 2;
         let mut columns = [const { 0..0 }; N];
         for column in &mut columns {
@@ -310,7 +311,7 @@ impl Connection {
             return Ok(None);
         };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        // The longest is the first part of something longer still.
+        // A packet of the greatest length is the first part of a longer one.
         self.wire.check_length(length, PACKET_BYTES_MAX - 1)?;
         let contents = begin + 4..begin + 4 + length;
         if filled < contents.end {
@@ -348,7 +349,7 @@ impl Answers for Connection {
     }
 }
 
-/// Without a farewell the server would count, and write down, a client that has failed.
+/// Says farewell: otherwise the server would count, and log, a client that has failed.
 impl Drop for Connection {
     fn drop(&mut self) {
         self.wire.out.clear();
@@ -357,7 +358,7 @@ impl Drop for Connection {
     }
 }
 
-/// The error and class for a server's error packet: a number, `#` and five letters, a text.
+/// Returns the error for a server's error packet: a number, `#` and five letters, a text.
 fn server_error(packet: &[u8]) -> Error {
     let number = packet.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let words = String::from_utf8_lossy(packet.get(3..).unwrap_or_default()).into_owned();
@@ -391,11 +392,11 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         wire.expect_records();
-        (Connection { wire }, theirs)
+        (Connection { wire }, server)
     }
 
     fn packet(contents: &[u8]) -> Vec<u8> {
@@ -409,30 +410,30 @@ mod tests {
         let (row, end) = (packet(b"\0\0\x03abc"), packet(b"\xfe\0\0\x02\0\0\0"));
         let described = [packet(b"\x01\x01"), packet(b"\x03def"), row.clone()].concat();
         let described = [described, end.clone()].concat();
-        let (mut connection, mut theirs) = connected(&described[..described.len() - 2]);
+        let (mut connection, mut server) = connected(&described[..described.len() - 2]);
         connection.wire.receive().unwrap();
         assert!(connection.parse_answer().unwrap().is_none(), "its end is not there yet");
-        theirs.write_all(&described[described.len() - 2..]).unwrap();
+        server.write_all(&described[described.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");
         // Columns that are known, nothing found, done, an error, and the next answer behind it.
         let (defined, done) = (packet(b"\x01\x00"), packet(b"\0\x01\0\x02\0\0\0"));
         let sent = [&defined, &row, &end, &defined, &end, &done, &packet(CONFLICT), &done];
-        theirs.write_all(&sent.map(Vec::as_slice).concat()).unwrap();
+        server.write_all(&sent.map(Vec::as_slice).concat()).unwrap();
         assert!(connection.answer().unwrap().value.is_some());
         assert!((0..2).all(|_| connection.answer().unwrap().value.is_none()));
         let error = connection.answer().unwrap_err();
         assert_eq!(error.class, ErrorClass::Conflict);
         assert_eq!(error.message, "Deadlock found (1213)");
         assert!(connection.answer().is_ok());
-        drop(theirs);
+        drop(server);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
         assert!(connection.wire.is_gone());
     }
 
     #[test]
     fn a_statement_is_executed_with_bytes_and_a_number() {
-        let (mut connection, _theirs) = connected(b"");
+        let (mut connection, _server) = connected(b"");
         let statement = Statement { id: 5, parameters: 2 };
         connection.execute(statement, [&b"key"[..]].into_iter(), Some(7));
         let head = b"\x1c\0\0\0\x17\x05\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x08\x80";

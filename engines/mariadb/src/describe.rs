@@ -15,7 +15,7 @@ pub(crate) const ROUND_TRIPS: &str = "round_trips";
 /// A record goes into one packet, which is 16 MiB less one byte.
 pub(crate) const VALUE_BYTES_MAX: u64 = 15 << 20;
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

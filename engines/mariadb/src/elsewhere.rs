@@ -1,4 +1,4 @@
-//! An attached server of `MariaDB`, and a database of ours in it.
+//! An attached `MariaDB` server, and kvdyno's database in it.
 
 use crate::connection::Connection;
 use kvdyno_engine::server::{Address, Attachment, Look};
@@ -6,7 +6,7 @@ use kvdyno_engine::{Durability, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
 
-/// Of its URL.
+/// The schemes of the server's URL.
 const SCHEMES: [&str; 2] = ["mariadb", "mysql"];
 
 fn address(reference: &str, database: &str) -> Result<Address> {
@@ -14,7 +14,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
     Ok(kvdyno_attach::address(remote))
 }
 
-/// By no database, or by the one that the URL names.
+/// Connects to no database, or to the one that the URL names.
 fn enter(address: &Address) -> Result<Connection> {
     Connection::enter(address, address.attached_server().map_or("", |remote| &remote.entrance))
 }

@@ -24,12 +24,12 @@ use row::Row;
 use statements::Statements;
 use std::ops::RangeInclusive;
 
-/// Links of one statement that looks some up.
+/// The most links that one statement looks up.
 const SOME: usize = 127;
 
-/// `MyRocks` aborts a transaction if its rows changed after its start, which happens often to
-/// popular counts. Rows are locked as they are read, so a weaker isolation is enough. Without
-/// deadlock detection, deadlocks would last a second.
+/// Settings for `MyRocks`. It aborts a transaction if its rows changed after its start, which
+/// happens often to popular counts. Rows are locked as they are read, so a weaker isolation is
+/// enough. Without deadlock detection, deadlocks would last a second.
 const OF_MYROCKS: [&str; 2] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION rocksdb_deadlock_detect = ON",
@@ -82,7 +82,7 @@ pub(crate) struct Handle<'e> {
     connection: Connection,
     statements: Statements,
     loads: Loads,
-    /// Statements are no transactions, and a count is read and then written.
+    /// Whether writes are no transactions, and a count is read and then written.
     alone: bool,
     round_trips: RoundTrips,
 }
@@ -98,13 +98,13 @@ impl Handle<'_> {
         self.connection.wire.send()
     }
 
-    /// Executes a statement that shows nothing: how many rows it has changed.
+    /// Executes a statement without rows. Returns how many rows it has changed.
     fn execute(&mut self, prepared: Prepared<'_>) -> Result<u64> {
         self.ask(prepared)?;
         self.receive_changed_rows()
     }
 
-    /// Waits for how many rows a statement has changed.
+    /// Waits for the number of rows that a statement has changed.
     fn receive_changed_rows(&mut self) -> Result<u64> {
         let answer = self.connection.answer()?;
         row::parse_changed_rows(self.connection.bytes(answer.done))
@@ -129,27 +129,28 @@ impl Handle<'_> {
         visit(found_row.map(|row| Row::new(self.connection.bytes(row))))
     }
 
-    /// Executes a statement, and shows each row: how many.
+    /// Executes a statement, and shows each row. Returns how many.
     fn rows(
         &mut self,
         prepared: Prepared<'_>,
         mut visit: impl FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         self.ask(prepared)?;
-        let (mut count, mut progress, mut shown) = (0, Progress::default(), Ok(()));
+        let (mut count, mut progress, mut outcome) = (0, Progress::default(), Ok(()));
         while let Part::Row(row) = self.connection.part(&mut progress)? {
-            shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
+            outcome = outcome.and_then(|()| visit(Row::new(self.connection.bytes(row))));
             count += 1;
             self.connection.wire.discard_parsed();
         }
-        shown.map(|()| count)
+        outcome.map(|()| count)
     }
 
-    /// Has `body` write, as one transaction that it begins and ends.
+    /// Runs `body`, which writes in one transaction that it begins and ends. Rolls back after an
+    /// error.
     fn unit<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let done = body(self);
         if done.is_err() && !self.alone {
-            // One that cannot be rolled back has ended with its connection.
+            // A transaction that cannot be rolled back has ended with its connection.
             let _ = self.connection.query("ROLLBACK", |_| ());
         }
         done
@@ -176,7 +177,7 @@ impl Handle<'_> {
         if self.alone { Ok(()) } else { self.execute((self.statements.commit, &[])).map(drop) }
     }
 
-    /// A write that is one statement: how many rows its first one has changed.
+    /// Performs a write that is one statement. Returns how many rows its first part has changed.
     fn execute_whole(&mut self, prepared: Prepared<'_>) -> Result<u64> {
         self.unit(|graph| {
             let changed =
@@ -191,7 +192,7 @@ impl Handle<'_> {
         self.round_trips == RoundTrips::One && !self.alone
     }
 
-    /// A count that is read and then written without isolation.
+    /// Reads a count and then writes it, without isolation.
     fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
         let counted = change(self.count_links(link.id1, link.kind)?);
         let parameters = [link.id1, link.kind, counted, time].map(Number);
@@ -333,7 +334,7 @@ impl Graph for Handle<'_> {
     }
 
     fn audit(&mut self, go_on: impl Fn() -> bool, visit: impl FnMut(Audited)) -> Result<u64> {
-        // Both are read at once, and may be left in the middle.
+        // Both streams are read at once, and may be left in the middle.
         audit::audit(
             self.engine.connect_for_graph()?,
             self.engine.connect_for_graph()?,
@@ -343,8 +344,8 @@ impl Graph for Handle<'_> {
     }
 }
 
-/// Of how many rows the statement that writes a link has changed. One that is there counts twice
-/// where it has changed: where it was hidden.
+/// Returns what has become of a link, from the number of rows that its statement has changed. An
+/// existing row counts twice if it has changed: if it was hidden.
 fn to_added(changed: u64) -> Added {
     match changed {
         0 => Added::Updated,
@@ -357,7 +358,7 @@ fn node_numbers<'p>(node: &Node<'_>) -> [Parameter<'p>; 3] {
     [node.kind.into(), node.version, node.time.into()].map(Number)
 }
 
-/// The error for an unexpected row.
+/// Returns the error for an unexpected row.
 fn unexpected_row_error() -> kvdyno_engine::Error {
     protocol_error("a row of other columns")
 }

@@ -7,13 +7,13 @@ use sha1::{Digest as _, Sha1};
 /// The user and the database, which the server was made with.
 pub(crate) const NAME: &str = "kvdyno";
 
-/// Of the bits that client and server share: a database is named, the protocol since 4.1, its
-/// transactions, passwords as they are since 4.1, rows of one of several statements, prepared or
-/// not, passwords by a method that is named, and no packet between columns and rows. Bit 0 is left
-/// out: who sets it has no [`KEEPS_COLUMNS`].
+/// The client's capabilities, of the bits that client and server share: a database is named, the
+/// protocol since 4.1, its transactions, passwords as they are since 4.1, rows of one of several
+/// statements, prepared or not, passwords by a method that is named, and no packet between columns
+/// and rows. Bit 0 is left out: a client that sets it has no [`KEEPS_COLUMNS`].
 const CLIENT: u32 = 1 << 3 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 24;
 
-/// Of these: a database is named.
+/// The bit of [`CLIENT`] by which a database is named.
 const NAMES_DATABASE: u32 = 1 << 3;
 
 /// `MariaDB`'s own: the columns of a prepared statement are sent when it is prepared, and again
@@ -27,13 +27,14 @@ const METHOD: &str = "mysql_native_password";
 
 const LONGEST_PACKET: u32 = 1 << 30;
 
-/// That all after it is hidden.
+/// The capability TLS: all that follows is encrypted.
 const HIDES: u32 = 1 << 11;
 
-/// Bytes of a greeting after the version: a number, half of the nonce, a zero, capabilities.
+/// The offset of the capabilities from the end of a greeting's version: behind a number, half of
+/// the nonce, a zero.
 const ABLE_AT: usize = 4 + 8 + 1;
 
-/// The user, and the database; empty: none.
+/// The user and the database of a client; empty: none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Login<'l> {
     pub(crate) user: &'l str,
@@ -42,13 +43,13 @@ pub(crate) struct Login<'l> {
     pub(crate) database: &'l str,
 }
 
-/// The server supports TLS.
+/// Returns whether the server supports TLS.
 pub(crate) fn can_hide(greeting: &[u8]) -> bool {
     let able = skip_version(greeting).and_then(|rest| rest.get(ABLE_AT..ABLE_AT + 2));
     able.is_some_and(|able| u32::from(u16::from_le_bytes([able[0], able[1]])) & HIDES != 0)
 }
 
-/// How a client's answer begins, which is all of it where the rest is to be hidden.
+/// Returns the beginning of a client's answer. If the rest is to be encrypted, this is all of it.
 pub(crate) fn beginning(login: Login<'_>, hidden: bool) -> Vec<u8> {
     let mut able = CLIENT;
     if login.database.is_empty() {
@@ -67,7 +68,7 @@ pub(crate) fn beginning(login: Login<'_>, hidden: bool) -> Vec<u8> {
     answer
 }
 
-/// The answer to a server's greeting.
+/// Returns the answer to a server's greeting.
 pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<Vec<u8>> {
     let nonce = nonce(greeting).ok_or_else(|| protocol_error("a greeting of another version"))?;
     let mut answer = beginning(login, hidden);
@@ -84,8 +85,8 @@ pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<
     Ok(answer)
 }
 
-/// The answer to a server that asks for a proof with another nonce: its default method may not be
-/// the user's.
+/// Returns the answer to a server that asks for a proof with another nonce: its default method may
+/// not be the user's.
 pub(crate) fn answer_auth_switch(request: &[u8], password: &str) -> Result<Vec<u8>> {
     let mut words = request.splitn(2, |byte| *byte == 0);
     let method = words.next().unwrap_or_default();
@@ -102,15 +103,15 @@ fn password_proof(password: &str, nonce: &[u8; 20]) -> Vec<u8> {
     if password.is_empty() { Vec::new() } else { proof(password.as_bytes(), nonce).to_vec() }
 }
 
-/// What follows the version of a greeting.
+/// Returns the bytes that follow the version of a greeting.
 fn skip_version(greeting: &[u8]) -> Option<&[u8]> {
     let (version, rest) = greeting.split_first()?;
     let end = rest.iter().position(|byte| *byte == 0).filter(|_| *version == 10)?;
     rest.get(end + 1..)
 }
 
-/// The server's 20 random bytes for this connection: 8 after version and connection number, 12
-/// after the capabilities.
+/// Returns the server's 20 random bytes for this connection: 8 after version and connection number,
+/// 12 after the capabilities.
 fn nonce(greeting: &[u8]) -> Option<[u8; 20]> {
     let rest = skip_version(greeting)?.get(4..)?;
     let mut nonce = [0; 20];
@@ -119,7 +120,8 @@ fn nonce(greeting: &[u8]) -> Option<[u8; 20]> {
     Some(nonce)
 }
 
-/// That the password is known, without saying it: SHA1(password) xor SHA1(nonce, SHA1(SHA1())).
+/// Returns a proof of the password that does not contain it: SHA1(password) xor SHA1(nonce,
+/// SHA1(SHA1(password))).
 fn proof(secret: &[u8], nonce: &[u8; 20]) -> [u8; 20] {
     let once: [u8; 20] = Sha1::digest(secret).into();
     let twice: [u8; 20] = Sha1::digest(once).into();
@@ -132,7 +134,7 @@ fn proof(secret: &[u8], nonce: &[u8; 20]) -> [u8; 20] {
 mod tests {
     use super::*;
 
-    /// A greeting as 10.11 sends it, of the bytes 1 to 20.
+    /// Returns a greeting as 10.11 sends it, whose nonce is the bytes 1 to 20.
     fn greeting() -> Vec<u8> {
         let mut greeting = b"\x0a5.5.5-10.11.19-MariaDB\0\x07\0\0\0".to_vec();
         greeting.extend(1..=8);

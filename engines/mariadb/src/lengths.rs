@@ -1,9 +1,9 @@
 //! Length prefixes in packets.
 
-/// In the place of a length in a row of text.
+/// The byte in the place of a length for NULL, in a row of text.
 const NULL: u8 = 0xfb;
 
-/// Writes a length down.
+/// Writes a length.
 #[inline]
 pub(crate) fn push_length(out: &mut Vec<u8>, length: usize) {
     let bytes = (length as u64).to_le_bytes();
@@ -18,7 +18,7 @@ pub(crate) fn push_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// A length that is written at `offset`, and where it ends.
+/// Returns the length that is written at `offset`, and where it ends.
 #[inline]
 pub(crate) fn parse_length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
     let number_of = |count: usize| {
@@ -38,7 +38,7 @@ pub(crate) fn parse_length(bytes: &[u8], offset: usize) -> Option<(usize, usize)
     }
 }
 
-/// The columns of a row of text.
+/// Returns the columns of a row of text.
 pub(crate) fn split_columns(row: &[u8]) -> Vec<Option<&str>> {
     let (mut words, mut offset) = (Vec::new(), 0);
     while offset < row.len() {

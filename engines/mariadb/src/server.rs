@@ -37,7 +37,7 @@ const FIRST: &str = "kvdyno-first.sql";
 /// Connections besides those of sessions: the engine's own, and a user's.
 const MORE_CLIENTS: u32 = 32;
 
-/// Options that are handed on as they are, by what keeps the records.
+/// Options that are passed on unchanged, each with its storage engine.
 const BYTES: [(Storage, &str); 4] = [
     (Storage::InnoDb, "innodb_buffer_pool_size"),
     (Storage::InnoDb, "innodb_log_file_size"),
@@ -89,8 +89,8 @@ impl Served for Mariadb {
         "Rocksdb_wal_bytes",
     ];
 
-    // It runs as root if kvdyno does, so no user namespace is needed: it gains no rights, and other
-    // users cannot reach it.
+    // The server runs as root if kvdyno does, so no user namespace is needed: it gains no rights,
+    // and other users cannot reach it.
     const SOCKET: &'static str = "data/server.sock";
     const ATTACHMENT: Option<Attachment> = Some(elsewhere::ATTACHMENT);
 
@@ -103,7 +103,7 @@ impl Served for Mariadb {
         };
         match &site.address {
             Address::Unix(_) | Address::Elsewhere(_) => {
-                // It is started in the directory of its data.
+                // The server is started in the directory of its data.
                 set("socket", "server.sock");
                 set("skip-networking", "1");
             }
@@ -149,14 +149,14 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
     set("basedir", &path(base(program)));
     set("lc-messages-dir", &path(&find_share_dir(program)?));
     set("datadir", &path(&site.dir.join(data)));
-    // Files of a statement's own lie with the data, not in the system's directory.
+    // Temporary files of statements lie with the data, not in the system's directory.
     set("tmpdir", &path(&site.dir.join(data)));
     match storage {
         Storage::InnoDb if options.text("innodb_compression")? != "off" => {
             set("innodb_compression_algorithm", options.text("innodb_compression")?);
         }
         Storage::InnoDb => {}
-        // Without memory and files for the performance schema.
+        // InnoDB would take memory and files that nothing uses.
         Storage::RocksDb => {
             set("innodb", "OFF");
             set("default-storage-engine", "Aria");
@@ -205,7 +205,7 @@ fn prepare_setup(site: &ServerDirectory, options: &Options) -> Result<Vec<Comman
         "CREATE DATABASE mysql;\nUSE mysql;\n{tables}\nCREATE DATABASE {NAME};\n\
          FLUSH PRIVILEGES;\nCREATE USER {NAME}{by};\nGRANT ALL ON *.* TO {NAME};\n"
     );
-    // It may have the password in it: it has no name any more when the server reads it.
+    // The file may hold the password: it has no name any more when the server reads it.
     site.write_secret(FIRST, &statements)?;
     let statements = File::open(site.dir.join(FIRST))?;
     fs::remove_file(site.dir.join(FIRST))?;
@@ -219,19 +219,20 @@ fn prepare_setup(site: &ServerDirectory, options: &Options) -> Result<Vec<Comman
 /// The scripts that create the system tables, in older and newer packages.
 const NAMES: [&str; 2] = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
 
-/// The directory that it was unpacked to, or installed in: `usr` of `usr/sbin/mariadbd`.
+/// Returns the directory that the program was unpacked to, or installed in: `usr` of
+/// `usr/sbin/mariadbd`.
 fn base(program: &Path) -> &Path {
     program.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"))
 }
 
-/// The directory with its messages and statements.
+/// Returns the directory with the server's messages and statements.
 fn find_share_dir(program: &Path) -> Result<PathBuf> {
     let dirs = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
     let holds = |dir: &PathBuf| NAMES.iter().any(|name| dir.join(name).is_file());
     dirs.into_iter().find(holds).ok_or_else(|| missing_file_error(NAMES[0]))
 }
 
-/// The directory with its plugins.
+/// Returns the directory with the server's plugins.
 fn plugins(program: &Path) -> Result<PathBuf> {
     let dirs = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
     let dirs = dirs.map(|name| base(program).join(name));

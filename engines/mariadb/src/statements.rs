@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub(crate) const GET: &str = "SELECT v FROM kv WHERE k = ?";
 pub(crate) const LOCK: &str = "SELECT v FROM kv WHERE k = ? FOR UPDATE";
 
-/// More statements of several rows than this are not kept prepared.
+/// The most statements of several rows that are kept prepared.
 const SEVERAL_MAX: usize = 100;
 
 /// Statements of several rows, each prepared once for each number of rows.
@@ -32,7 +32,8 @@ impl Several {
                 format!("INSERT INTO kv VALUES {rows} ON DUPLICATE KEY UPDATE v = VALUES(v)")
             }
             Self::Delete => format!("DELETE FROM kv WHERE k IN ({})", list("?")),
-            // Without it the optimiser may read a table that it takes for small as a whole.
+            // Without `FORCE INDEX` the optimiser may read the whole of a table that it takes for
+            // small.
             Self::Get => {
                 let keys = list("?");
                 format!("SELECT k, v FROM kv FORCE INDEX (PRIMARY) WHERE k IN ({keys})")
@@ -81,7 +82,7 @@ impl Scan {
     }
 }
 
-/// What a session has prepared.
+/// The statements that a session has prepared.
 #[derive(Debug)]
 pub(crate) struct Statements {
     pub(crate) get: Statement,
@@ -93,7 +94,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// Those that every session has.
+    /// Prepares the statements that every session has.
     pub(crate) fn prepare(connection: &mut Connection) -> Result<Self> {
         Ok(Self {
             get: connection.prepare(GET)?,

@@ -1,9 +1,9 @@
-//! A transaction: repeatable reads, rows that will be written locked.
+//! A transaction: its reads are repeatable, and it locks rows that it will write.
 
 use crate::client::Client;
 use kvdyno_engine::{Error, Range, Records, Result, Transaction, ValueVisitor};
 
-/// Runs `body` between a begin and its end.
+/// Runs `body` in a transaction: commits it, or rolls it back after an error.
 pub(crate) fn run<R>(
     client: &mut Client,
     body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
@@ -14,7 +14,7 @@ pub(crate) fn run<R>(
     match (result, within.failed) {
         (Ok(result), None) => client.connection.query("COMMIT", |_| ()).map(|()| result),
         (Err(error), _) | (Ok(_), Some(error)) => {
-            // One that cannot be rolled back has ended with its connection.
+            // A transaction that cannot be rolled back has ended with its connection.
             let _ = client.connection.query("ROLLBACK", |_| ());
             Err(error)
         }

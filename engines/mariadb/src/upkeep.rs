@@ -5,19 +5,19 @@ use crate::describe::KEY_BYTES_MAX;
 use kvdyno_engine::{Counters, Durability, Options, Result, Settled, Value};
 use std::time::{Duration, Instant};
 
-/// The counters that are reported.
+/// The name prefixes of the counters that are reported.
 const COUNTED: [&str; 8] =
     ["Com_", "Innodb_", "Rocksdb_", "Handler_", "Bytes_", "Threads_", "Questions", "Table_"];
 
-/// Pages of `InnoDB` are left unwritten while there is room in its log. These have them written,
-/// and as fast as the drive takes them.
+/// `InnoDB` leaves pages unwritten while there is room in its log. These settings have it write
+/// them, as fast as the drive takes them.
 const EAGER: [(&str, &str); 3] = [
     ("innodb_io_capacity_max", "100000"),
     ("innodb_io_capacity", "100000"),
     ("innodb_max_dirty_pages_pct", "0"),
 ];
 
-/// What keeps the records.
+/// The storage engine of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
     InnoDb,
@@ -39,7 +39,7 @@ impl Storage {
         }
     }
 
-    /// The setting for writing and syncing the log.
+    /// Returns the name of the setting for writing and syncing the log.
     pub(crate) fn log_setting(self) -> &'static str {
         match self {
             Self::InnoDb => "innodb_flush_log_at_trx_commit",
@@ -47,7 +47,7 @@ impl Storage {
         }
     }
 
-    /// The statements that make the tables, where they are not there.
+    /// Returns the statements that create the tables if they are missing.
     pub(crate) fn tables(self, options: &Options) -> [String; 2] {
         // An attached server has no such option.
         let compressed = options.text("innodb_compression").is_ok_and(|word| word != "off");
@@ -67,7 +67,7 @@ impl Storage {
     }
 }
 
-/// What the setting of the log is in a class.
+/// Returns the value of the log's setting in a class.
 pub(crate) fn log_value(class: Durability) -> &'static str {
     match class {
         Durability::None => "0",
@@ -76,11 +76,12 @@ pub(crate) fn log_value(class: Durability) -> &'static str {
     }
 }
 
-/// The number is another each time: a row that stays as it is would write nothing.
+/// A write for the sake of its commit. The number changes each time: an unchanged row would write
+/// nothing.
 const COMMITTED: &str = "INSERT INTO synced VALUES (1, 1) ON DUPLICATE KEY UPDATE n = n + 1";
 
-/// A commit that is synced takes all before it along: there is one log, and it is written in order.
-/// `FLUSH ENGINE LOGS` does nothing in either: strace saw no write and no sync of it.
+/// Syncs all commits by one that is synced: there is one log, and it is written in order. `FLUSH
+/// ENGINE LOGS` does nothing in either engine: strace saw no write and no sync of it.
 pub(crate) fn sync(control: &mut Connection, storage: Storage, class: Durability) -> Result<()> {
     let setting = storage.log_setting();
     let set = |value: &str, control: &mut Connection| {
@@ -140,7 +141,8 @@ fn global_variable(control: &mut Connection, name: &str) -> Result<String> {
     Ok(value)
 }
 
-/// Old versions of rows are removed after a moment; all of them without writers.
+/// Tells whether `InnoDB` has work left. It removes old versions of rows after a moment; all of
+/// them if there are no writers.
 fn is_innodb_busy(control: &mut Connection) -> Result<bool> {
     const ASKED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
                          ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
@@ -155,7 +157,7 @@ fn is_rocksdb_busy(control: &mut Connection) -> Result<bool> {
                            'COMPACTION_PENDING')";
     let mut at_work = false;
     control.query(PENDING, |row| at_work |= row.first() != Some(&Some("0")))?;
-    // What its threads do; those that do nothing have no type of operation.
+    // The status of its threads: an idle thread has no type of operation.
     control.query("SHOW ENGINE ROCKSDB STATUS", |row| {
         if let [Some("BG_THREADS"), _, Some(status)] = row {
             let mut kinds = status.lines().filter_map(|line| line.strip_prefix("operation_type:"));
@@ -165,7 +167,7 @@ fn is_rocksdb_busy(control: &mut Connection) -> Result<bool> {
     Ok(at_work)
 }
 
-/// The server's own numbers, under their names.
+/// Returns the server's own numbers, under their names.
 pub(crate) fn counters(control: &mut Connection) -> Counters {
     let mut counters = Counters::new();
     let _ = control.query("SHOW GLOBAL STATUS", |row| {

@@ -1,4 +1,4 @@
-//! The description of libmdbx, its options, and what it is opened with.
+//! The description of libmdbx, its options, and the settings that follow from them.
 
 use crate::library::ffi;
 use crate::raw::{self, Opening};
@@ -9,7 +9,8 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// The usual page is the system's; x86-64 and most others have this one.
+/// The default page size in bytes. libmdbx uses the system's, which is this on x86-64 and most
+/// others.
 pub(crate) const PAGE: u64 = 4096;
 
 pub(crate) fn description() -> Description {
@@ -72,7 +73,7 @@ fn options() -> Vec<OptionSpec> {
     [file(), writing()].concat()
 }
 
-/// The file and its map.
+/// Returns the options of the file and its map.
 fn file() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
@@ -113,7 +114,7 @@ fn file() -> Vec<OptionSpec> {
     ]
 }
 
-/// How pages are written.
+/// Returns the options of writing pages.
 fn writing() -> Vec<OptionSpec> {
     vec![
         OptionSpec::flag(
@@ -161,7 +162,7 @@ fn writing() -> Vec<OptionSpec> {
     ]
 }
 
-/// What an environment for `data` is opened with.
+/// Returns the settings with which an environment for `data` is opened.
 pub(crate) fn opening(options: &Options, data: &DataShape) -> Result<Opening> {
     let own_or = |name: &str| {
         options.integer(name).map(|bytes| if bytes == 0 { -1 } else { bytes as isize })
@@ -184,7 +185,7 @@ pub(crate) fn opening(options: &Options, data: &DataShape) -> Result<Opening> {
     Ok(Opening {
         flags: flags(options)?,
         readers: match options.integer("maxreaders")? {
-            // A few more than asked for: sessions of the load generator itself, for verification.
+            // The load generator itself opens a few more sessions, for verification.
             0 => u64::from(data.sessions) + 16,
             readers => readers,
         },
@@ -196,7 +197,7 @@ pub(crate) fn opening(options: &Options, data: &DataShape) -> Result<Opening> {
     })
 }
 
-/// The environment flags of a durability class and options.
+/// Returns the environment flags of a durability class and options.
 fn flags(options: &Options) -> Result<u32> {
     // Any thread may hold several sessions.
     let mut flags = ffi::MDBX_NOSTICKYTHREADS;
@@ -223,7 +224,7 @@ fn flags(options: &Options) -> Result<u32> {
     Ok(flags)
 }
 
-/// The flags' names, for the record.
+/// Returns the names of the flags that are set, joined by `|`.
 pub(crate) fn flag_names(flags: u32) -> String {
     let names = [
         (ffi::MDBX_UTTERLY_NOSYNC, "MDBX_UTTERLY_NOSYNC"),
@@ -234,7 +235,7 @@ pub(crate) fn flag_names(flags: u32) -> String {
         (ffi::MDBX_NOMEMINIT, "MDBX_NOMEMINIT"),
         (ffi::MDBX_LIFORECLAIM, "MDBX_LIFORECLAIM"),
     ];
-    // The first has the second in it.
+    // The first flag includes the second.
     let mut rest = flags;
     let mut set = Vec::new();
     for (flag, name) in names {

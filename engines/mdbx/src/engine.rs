@@ -1,4 +1,4 @@
-//! libmdbx behind the trait of engines; sessions are those of LMDB's adapter.
+//! The `Engine` trait for libmdbx; sessions are those of LMDB's adapter.
 
 use crate::describe::{self, PAGE};
 use crate::library::ffi;

@@ -1,8 +1,8 @@
-//! The C library that this worker links, also by the names that LMDB has for the same things: so
-//! the files of `engines/lmdb` are compiled against it.
+//! The C library that this worker links. It is also exported under LMDB's names for the same
+//! things, so that the files of `engines/lmdb` are compiled against it.
 
 pub(crate) mod ffi {
-    //! What `mdbx.h` declares.
+    //! The declarations of `mdbx.h`.
 
     pub(crate) use signet_mdbx_sys::*;
     pub(crate) use signet_mdbx_sys::{
@@ -16,9 +16,9 @@ pub(crate) mod ffi {
 /// `PAGEHDRSZ` in mdbx.c.
 pub(crate) const PAGE_HEADER_BYTES: u64 = 20;
 
-/// What a leaf keeps of a value on pages of its own: a `pgno_t`.
+/// The bytes that a leaf holds for a value on overflow pages: a `pgno_t`.
 pub(crate) const OVERFLOW_NODE_BYTES: u64 = 4;
 
-/// The file with the data, and the flag for writing through the map.
+/// The name of the file with the data.
 pub(crate) const FILE: &str = "mdbx.dat";
 pub(crate) const WRITEMAP: &str = "MDBX_WRITEMAP";

@@ -1,7 +1,7 @@
 //! `kvdyno-mdbx`: the worker of engine `mdbx`.
 //!
-//! libmdbx has grown out of LMDB, and so has this adapter: sessions, cursors and the reckoning of
-//! sizes are the files of `engines/lmdb`, compiled against what stands here.
+//! libmdbx is derived from LMDB, and so is this adapter: sessions, cursors and the calculation of
+//! sizes are the files of `engines/lmdb`, compiled against `library.rs` of this package.
 
 #[path = "../../lmdb/src/cursor.rs"]
 mod cursor;

@@ -1,5 +1,5 @@
-//! libmdbx's C API made safe: an environment with its one table, a reader, write transactions. With
-//! `cursor` and `value` all that is `unsafe` in this adapter.
+//! libmdbx's C API made safe: an environment with its one table, a reader, write transactions. All
+//! `unsafe` code of this adapter is here and in `cursor` and `value`.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// How an environment is opened; -1: as libmdbx has it.
+/// The settings with which an environment is opened; -1: libmdbx's default.
 pub(crate) struct Opening {
     pub(crate) flags: u32,
     pub(crate) readers: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Opening {
     pub(crate) growth_step: isize,
     pub(crate) shrink_threshold: isize,
     pub(crate) page_size: isize,
-    /// Unflushed bytes at which a commit flushes; none: libmdbx decides.
+    /// Unflushed bytes at which a commit flushes; `None`: libmdbx decides.
     pub(crate) sync_bytes: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Env {
         Ok(opened)
     }
 
-    /// A read transaction, parked: it holds a reader slot but no snapshot.
+    /// Returns a read transaction, parked: it holds a reader slot but no snapshot.
     pub(crate) fn reader(&self) -> Result<Reader<'_>> {
         let mut reader = Reader {
             txn: null_mut(),
@@ -105,7 +105,7 @@ impl Env {
         check("mdbx_txn_commit", rc).map(|()| result)
     }
 
-    /// A write transaction, undone where it is dropped.
+    /// Begins a write transaction, which is undone when it is dropped.
     fn writer(&self) -> Result<Writer<'_>> {
         let mut writer =
             Writer { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
@@ -116,19 +116,21 @@ impl Env {
         Ok(writer)
     }
 
-    /// With `MDBX_NOSTICKYTHREADS` libmdbx takes the write transaction of any thread for the
-    /// caller's, and syncs without its lock beside it: so one of our own comes first.
+    /// Syncs the environment in a write transaction of its own. With `MDBX_NOSTICKYTHREADS` libmdbx
+    /// takes the write transaction of any thread for the caller's, and would sync beside it without
+    /// its lock.
     pub(crate) fn sync(&self) -> Result<()> {
         let _alone = self.writer()?;
         // SAFETY: the environment is open.
         match unsafe { ffi::mdbx_env_sync_ex(self.env, true, false) } {
-            // There was nothing to be synced.
+            // There was nothing to sync.
             ffi::MDBX_RESULT_TRUE => Ok(()),
             rc => check("mdbx_env_sync", rc),
         }
     }
 
-    /// Of the table. That of the environment walks all leaves, in search of further tables.
+    /// Returns the statistics of the table. For those of the environment libmdbx would walk all
+    /// leaves, in search of further tables.
     pub(crate) fn stat(&self) -> Result<ffi::MDBX_stat> {
         let mut txn = null_mut();
         // SAFETY: the environment is open, `txn` an out parameter.
@@ -162,7 +164,7 @@ impl Env {
         Ok(flags)
     }
 
-    /// Syncs the rest, and closes.
+    /// Syncs the rest, and closes the environment.
     pub(crate) fn close(self) -> Result<()> {
         let env = std::mem::ManuallyDrop::new(self).env;
         // SAFETY: transactions borrow the environment, so none is left; its drop does not run.
@@ -189,9 +191,9 @@ unsafe fn begin(
     unsafe { ffi::mdbx_txn_begin_ex(env, null_mut(), flags, txn, null_mut()) }
 }
 
-/// A read transaction and its cursor, parked between reads. Each read renews it, to see the newest
-/// commit, and parks it again, so that it retains no old page. Only a walk leaves it live at its
-/// position.
+/// A read transaction and its cursor, parked between reads. Each read renews the transaction, to
+/// see the newest commit, and parks it again, so that it holds back no old page. Only a walk leaves
+/// the transaction live, with the cursor on its last record.
 pub(crate) struct Reader<'e> {
     txn: *mut ffi::MDBX_txn,
     cursor: *mut ffi::MDBX_cursor,
@@ -201,8 +203,8 @@ pub(crate) struct Reader<'e> {
 }
 
 impl<'e> Reader<'e> {
-    /// Calls `look` with the newest commit, and parks the transaction again. Shown memory of the
-    /// map cannot leave `look`: it borrows the snapshot.
+    /// Runs `look` on the newest commit, then parks the transaction again. Slices of the map cannot
+    /// leave `look`: they borrow the snapshot.
     #[inline]
     pub(crate) fn with_snapshot<R>(
         &mut self,
@@ -225,14 +227,14 @@ impl<'e> Reader<'e> {
         unsafe { ffi::mdbx_txn_reset(self.txn) };
     }
 
-    /// Has the cursor be of the transaction as it is now.
+    /// Binds the cursor to the renewed transaction.
     fn bind(&mut self) -> Result<()> {
         // SAFETY: the transaction is live, and the cursor was opened for its table.
         let rc = unsafe { ffi::mdbx_cursor_bind(self.txn, self.cursor, self.dbi) };
         check("mdbx_cursor_bind", rc)
     }
 
-    /// The next records of a walk, in the snapshot in which it began.
+    /// Visits the next records of a walk, in the snapshot in which the walk began.
     pub(crate) fn walk(
         &mut self,
         walk: &mut Walk,
@@ -255,20 +257,20 @@ impl<'e> Reader<'e> {
         }
         let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
-        match &shown {
-            // It stands on the last record that was shown.
+        let result = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
+        match &result {
+            // The cursor is on the last record that was visited.
             // SAFETY: as above.
-            Ok(shown) if shown.count > 0 && !shown.at_end => {
+            Ok(result) if result.count > 0 && !result.at_end => {
                 walk.advance_to(unsafe { bytes(&steps.key) });
             }
-            Ok(shown) if shown.count == 0 && !shown.at_end => {}
+            Ok(result) if result.count == 0 && !result.at_end => {}
             _ => {
                 walk.restart();
                 self.park();
             }
         }
-        shown.map(|shown| shown.count)
+        result.map(|result| result.count)
     }
 }
 
@@ -290,7 +292,7 @@ impl Snapshot<'_, '_> {
         self.0.bind()?;
         let mut steps = Steps::new(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
-        unsafe { steps.show(&range, None, false, &mut visit) }.map(|shown| shown.count)
+        unsafe { steps.show(&range, None, false, &mut visit) }.map(|result| result.count)
     }
 }
 
@@ -312,7 +314,7 @@ impl Drop for Reader<'_> {
 /// A write transaction; dropped before its commit, it is undone.
 pub(crate) struct Writer<'e> {
     txn: *mut ffi::MDBX_txn,
-    /// Null, or a cursor of the transaction's.
+    /// Null, or a cursor of the transaction.
     cursor: *mut ffi::MDBX_cursor,
     dbi: ffi::MDBX_dbi,
     env: PhantomData<&'e Env>,
@@ -325,7 +327,8 @@ impl Writer<'_> {
         unsafe { lookup(self.txn, self.dbi, key) }
     }
 
-    /// From here on puts start at the page of the one before: pays from the second put on.
+    /// Opens a cursor for puts: each put starts at the page of the put before it. That pays from
+    /// the second put on.
     pub(crate) fn open_put_cursor(&mut self) -> Result<()> {
         self.close_cursor();
         // SAFETY: the transaction is live; the cursor is closed before it ends.
@@ -342,7 +345,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts; with `append`, only after the last key, and returns whether that was so.
+    /// Puts a record. With `append`, does so only past the last key; `false`: the key is not past
+    /// it.
     #[inline]
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8], append: bool) -> Result<bool> {
         let (key, mut value) = (val(key), val(value));
@@ -366,9 +370,9 @@ impl Writer<'_> {
         self.open_put_cursor()?;
         let mut steps = Steps::new(self.cursor);
         // SAFETY: `visit` has no way to this writer, which is borrowed.
-        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
+        let scan = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };
         self.close_cursor();
-        shown.map(|shown| shown.count)
+        scan.map(|scan| scan.count)
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -409,7 +413,8 @@ unsafe fn lookup<'t>(
     }
 }
 
-/// As the linked library states them: its version, the commit it was made from, how it was built.
+/// Returns what the linked library reports: its version, the commit that it was built from, and how
+/// it was built.
 pub(crate) fn version() -> (String, String, String) {
     // SAFETY: constants of the library, whose strings are static.
     unsafe {
@@ -421,14 +426,14 @@ pub(crate) fn version() -> (String, String, String) {
     }
 }
 
-/// The longest key on pages of `page` bytes; 0: of the usual size.
+/// Returns the length of the longest key on pages of `page` bytes.
 pub(crate) fn key_bytes_max(page: isize) -> u64 {
     // SAFETY: a function of its arguments alone.
     let bytes = unsafe { ffi::mdbx_limits_keysize_max(page, ffi::MDBX_DB_DEFAULTS) };
     bytes.max(0) as u64
 }
 
-/// The largest file with such pages.
+/// Returns the size of the largest file with pages of `page` bytes.
 pub(crate) fn file_bytes_max(page: isize) -> u64 {
     // SAFETY: a function of its argument alone.
     unsafe { ffi::mdbx_limits_dbsize_max(page) }.max(0) as u64

@@ -1,4 +1,4 @@
-//! The conformance kit in every class, and settings that libmdbx needs.
+//! Tests with the conformance kit in two classes, and of settings that libmdbx needs.
 
 use super::engine::Mdbx;
 use kvdyno_engine::{
@@ -23,7 +23,7 @@ fn conforms_without_writing_through_the_map() {
     assert!(report.conforms(), "{report}");
 }
 
-/// What each class sets is what libmdbx says that it runs with.
+/// libmdbx reports that it runs with the settings of each class.
 #[test]
 fn flags_and_geometry_are_read_back() {
     for (class, sync) in [
@@ -44,8 +44,8 @@ fn flags_and_geometry_are_read_back() {
     }
 }
 
-/// As libmdbx comes it flushes almost every commit of class async; with `sync_bytes` few. (In class
-/// commit what is small is written through another handle, `O_DSYNC`, and not counted.)
+/// By default libmdbx flushes almost every commit of class async; with `sync_bytes` few. (In class
+/// commit small writes go through another handle, `O_DSYNC`, and are not counted.)
 #[test]
 fn commits_of_class_async_are_not_flushed_each() {
     const COMMITS: u64 = 100;
@@ -99,8 +99,8 @@ fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
     }
 }
 
-/// They are read around every phase; a walk over the data would be seen in pages that this thread
-/// had not touched.
+/// Counters are read around every phase. A walk over the data would show in faults on pages that
+/// this thread had not touched.
 #[test]
 fn counters_walk_no_data() {
     const RECORDS: u64 = 20_000;
@@ -125,7 +125,7 @@ fn counters_walk_no_data() {
     assert!(pages > 500 && faults_taken < pages / 16, "{faults_taken} faults for {pages} pages");
 }
 
-/// Page faults of this thread so far, of both kinds.
+/// Returns the page faults of this thread so far, of both kinds.
 fn faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let (_, stat) = stat.rsplit_once(')').unwrap();

@@ -1,4 +1,4 @@
-//! libmdbx's values and its answers.
+//! Conversion of libmdbx's values and return codes.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -6,7 +6,8 @@ use crate::library::ffi;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ffi::{CStr, c_int};
 
-/// A pair of length and pointer. Where libmdbx takes one as input it does not write through it.
+/// Returns a pair of length and pointer. libmdbx does not write through a pair that it takes as
+/// input.
 #[inline]
 pub(crate) fn val(bytes: &[u8]) -> ffi::MDBX_val {
     ffi::MDBX_val { iov_len: bytes.len(), iov_base: bytes.as_ptr().cast_mut().cast() }
@@ -16,7 +17,7 @@ pub(crate) fn val(bytes: &[u8]) -> ffi::MDBX_val {
 /// `val` points to memory that lives and does not change for `'t`.
 #[inline]
 pub(crate) unsafe fn bytes<'t>(val: &ffi::MDBX_val) -> &'t [u8] {
-    // Of an empty value there need not be an address.
+    // An empty value need not have an address.
     if val.iov_len == 0 {
         return &[];
     }

@@ -13,14 +13,14 @@ use std::time::{Duration, SystemTime};
 /// Entries of `stats` that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
 
-/// A memcached server, as its client has it.
+/// A memcached server, as seen by the client.
 pub(crate) struct Memcached {
     address: Address,
     control: ControlConnection<Connection>,
 }
 
 impl Memcached {
-    /// The server's counters.
+    /// Returns the server's counters.
     fn statistics(&self) -> Result<Counters> {
         let mut control = self.control.lock();
         control.line("stats");
@@ -61,7 +61,7 @@ impl Engine for Memcached {
         Ok(Client { connection, tickets: Tickets::default() })
     }
 
-    /// A hash table that grows, and memory that goes over to records of another size.
+    /// Waits while the hash table grows, or memory is moved to records of another size.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let works = ["hash_is_expanding", "slab_reassign_running"];
         Settled::poll(limit, "neither the hash table nor slabs are being moved", || {
@@ -71,7 +71,8 @@ impl Engine for Memcached {
         })
     }
 
-    /// Nothing can be made durable: the server keeps its records only in an orderly shutdown.
+    /// Does nothing, because nothing can be made durable: the server keeps its records only in an
+    /// orderly shutdown.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -87,10 +88,11 @@ impl Engine for Memcached {
     }
 }
 
-/// Up to 30 days a number is so many seconds from now. A larger one is a date.
+/// The greatest expiry that memcached takes for seconds from now: 30 days. A larger number is a
+/// date.
 const RELATIVE_SECONDS_MAX: u64 = 30 * 24 * 3_600;
 
-/// The number by which memcached ends a record that lives so long.
+/// Returns the expiry, as memcached takes it, of a record that lives for `ttl`.
 fn expiry(ttl: Duration) -> Result<u64> {
     let seconds = TIME_TO_LIVE.units(ttl);
     if seconds <= RELATIVE_SECONDS_MAX {
@@ -140,7 +142,7 @@ impl Session for Client {
         self.connection.ask().map(drop)
     }
 
-    /// Pipelined lookups: the meta commands have no other multiget.
+    /// Pipelines the lookups: the meta commands have no other multiget.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -165,7 +167,7 @@ impl Session for Client {
         failed
     }
 
-    /// One round trip: each is answered only where it failed, and then comes the end.
+    /// Performs a batch in one round trip: only failed writes are answered, and then comes the end.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let all = writes.iter().try_for_each(|write| match *write {
             Write::Put { key, value } => self.connection.set(key, value, None, true),
@@ -226,7 +228,7 @@ impl Session for Client {
 mod tests {
     use super::*;
 
-    /// The day on which a number of seconds becomes a date.
+    /// Tests the day from which a number of seconds becomes a date.
     #[test]
     fn more_than_thirty_days_are_a_date() {
         let days = |days: u64| Duration::from_secs(days * 24 * 3_600);

@@ -1,9 +1,9 @@
-//! One connection, and the protocol: memcached's meta commands, written into a buffer and sent
-//! together; answers are shown where they were received.
+//! One connection, and the protocol: memcached's meta commands. They are written into a buffer and
+//! sent together; answers are shown where they were received.
 //!
-//! Not its binary protocol, which takes keys as they are but is deprecated since 1.6 and would take
-//! SASL for a password. A key of a meta command is text: it goes in base64 (flag `b`), 24 bytes for
-//! 16, and the server decodes it and stores it as it is.
+//! The binary protocol takes any bytes as a key, but is deprecated since 1.6, and would need SASL
+//! for a password. A key of a meta command is text, so it is sent in base64 (flag `b`), 24 bytes
+//! for 16. The server decodes it and stores its bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
-/// The longest key of which the base64 fits into the 250 bytes of a key in a command.
+/// The longest key whose base64 fits into the 250 bytes of a key in a command.
 pub(crate) const KEY_BYTES_MAX: usize = 186;
 
 const BASE64_BYTES_MAX: usize = 248;
@@ -42,19 +42,19 @@ pub(crate) enum Answer {
     Done,
     /// The end of quiet commands or of a list.
     End,
-    /// A number the server keeps of itself: its name, and the number.
+    /// One of the server's statistics: its name, and its value.
     Statistic(Range<usize>, Range<usize>),
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self::enter(address)?;
         connection.wire.expect_records();
         Ok(connection)
     }
 
-    /// For the server's own information.
+    /// Opens a connection for the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         if let Address::Tcp { secret, .. } = address {
@@ -65,13 +65,13 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Writes a line down, to be sent with the next.
+    /// Queues a line.
     pub(crate) fn line(&mut self, line: &str) {
         self.wire.out.extend_from_slice(line.as_bytes());
         self.wire.out.extend_from_slice(b"\r\n");
     }
 
-    /// Writes down that a key is looked up.
+    /// Queues the lookup of a key.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<()> {
         self.head(b"mg ", key)?;
@@ -79,8 +79,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes down that a value is stored, until `expiry` if there is one; quietly: without an
-    /// answer where it was.
+    /// Queues the write of a value, which lives until `expiry` if there is one. With `quietly` only
+    /// a failure is answered.
     #[inline]
     pub(crate) fn set(
         &mut self,
@@ -102,15 +102,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes down that a record is removed.
+    /// Queues the removal of a record.
     pub(crate) fn delete(&mut self, key: &[u8], quietly: bool) -> Result<()> {
         self.head(b"md ", key)?;
         self.wire.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
         Ok(())
     }
 
-    /// A key that the server would refuse it answers with more than one line, and takes the value
-    /// behind it for a command: it is refused here.
+    /// Queues the head of a command. Refuses a key that the server would refuse: the server would
+    /// answer it with more than one line, and take the value behind it for a command.
     #[inline]
     fn head(&mut self, command: &[u8], key: &[u8]) -> Result<()> {
         let mut text = [0; BASE64_BYTES_MAX];
@@ -189,7 +189,7 @@ impl Answers for Connection {
     }
 }
 
-/// The number a line begins with; flags may follow.
+/// Returns the number that a line begins with; flags may follow.
 #[inline]
 fn number(digits: &[u8]) -> Result<usize> {
     let mut number = 0_usize;
@@ -203,7 +203,7 @@ fn number(digits: &[u8]) -> Result<usize> {
     Ok(number)
 }
 
-/// The error and class for a server's error message.
+/// Returns the error for a server's error message.
 fn server_error(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.as_str() {
@@ -223,18 +223,18 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         wire.expect_records();
-        (Connection { wire }, theirs)
+        (Connection { wire }, server)
     }
 
     #[test]
     fn answers_of_every_kind_are_read_one_after_the_other() {
         let sent = b"HD\r\nVA 3\r\na\r\n\r\nEN\r\nVA 0 b\r\n\r\nSTAT pid 42\r\nEND\r\n\
             SERVER_ERROR out of memory storing object\r\nVA 5\r\nab";
-        let (mut connection, mut theirs) = connected(sent);
+        let (mut connection, mut server) = connected(sent);
         assert_eq!(connection.answer().unwrap(), Answer::Done);
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");
@@ -245,17 +245,17 @@ mod tests {
         assert_eq!(connection.answer().unwrap(), Answer::End);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
         assert_eq!(connection.parse_answer().unwrap(), None, "half of a value");
-        theirs.write_all(b"cde\r\n").unwrap();
+        server.write_all(b"cde\r\n").unwrap();
         let Answer::Value(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");
-        drop(theirs);
+        drop(server);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
         assert!(connection.wire.is_gone());
     }
 
     #[test]
     fn commands_are_written_with_their_keys_as_text() {
-        let (mut connection, _theirs) = connected(b"");
+        let (mut connection, _server) = connected(b"");
         connection.get(b"\0\xff ").unwrap();
         connection.set(b"a", b"\r\n", None, true).unwrap();
         connection.delete(b"a", false).unwrap();

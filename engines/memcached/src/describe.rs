@@ -7,16 +7,17 @@ use kvdyno_engine::{
     TimeToLive,
 };
 
-/// Its clock counts seconds since it was started in 32 bits, and takes dates up to 2038.
+/// The time to live. The server's clock counts seconds since its start in 32 bits, and takes dates
+/// up to 2038.
 pub(crate) const TIME_TO_LIVE: TimeToLive = TimeToLive {
     unit_ns: TimeToLive::SECOND,
     longest_ns: Some(5 * 365 * 24 * 3_600 * TimeToLive::SECOND),
 };
 
-/// An item is 1 GiB at most, and half of the memory.
+/// The longest value. An item may have up to 1 GiB, and up to half of the memory.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {
@@ -44,7 +45,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             )])
         },
         options: options(),
-        // Its file is as long as its memory: 1.6 times 16/400 bytes, and 66 MiB.
+        // The server's file is as long as its memory: 1.6 times 16/400 bytes, and 66 MiB.
         planning: Planning { space_factor: 3.5, write_factor: 5.0, ram_bytes_min: 96 << 20 },
     }
 }

@@ -20,10 +20,11 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// The file that its memory is mapped from.
+/// The file that the server's memory is mapped from.
 const MEMORY: &str = "memory";
 
-/// The file that it writes beside that in an orderly shutdown, and removes when it starts.
+/// The file that the server writes beside [`MEMORY`] in an orderly shutdown, and removes when it
+/// starts.
 const MEMORY_META: &str = "memory.meta";
 
 /// The file with the user and the password of the port.
@@ -35,7 +36,8 @@ const MORE_CLIENTS: u32 = 32;
 /// Bytes of a record beside key and value: a header, a version, ends of text.
 const HEADER_BYTES: u64 = 64;
 
-/// Memory is allocated by pages, separately for each of about 60 chunk sizes.
+/// Memory besides the records', in MiB: it is allocated by pages, separately for each of about 60
+/// chunk sizes.
 const PAGES: u64 = 64;
 
 const MIB: u64 = 1 << 20;
@@ -60,7 +62,7 @@ impl Served for Memcached {
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         wait_for_another_second(&site.dir.join(MEMORY_META));
         let mut command = site.command(&PROGRAM.find(None)?.path);
-        // As root it requires a user name.
+        // As root the server requires a user name.
         command.args(["-u", "root", "-U", "0", "-M", "-e", MEMORY]);
         let mut set = |flag: &str, value: &str| {
             command.arg(flag).arg(value);
@@ -107,15 +109,15 @@ impl Served for Memcached {
     }
 }
 
-/// The longest item: a value with its metadata. Above 1 MiB the server accepts only multiples of
-/// 512 KiB.
+/// Returns the size of the longest item: a value with its metadata. Above 1 MiB the server accepts
+/// only multiples of 512 KiB.
 fn item_bytes_max(options: &Options, data: &DataShape) -> Result<u64> {
     const BESIDE: u64 = 4 << 10;
     let item = options.integer("max_item_size")?.max(data.value_bytes_max + BESIDE);
     Ok(if item > MIB { item.next_multiple_of(MIB / 2) } else { item })
 }
 
-/// Its memory in MiB. It takes items of half of that at most.
+/// Returns the server's memory in MiB. An item takes at most half of it.
 fn memory_mib(options: &Options, data: &DataShape, item: u64) -> Result<u64> {
     let least = PAGES + 2 * item.div_ceil(MIB);
     let configured = options.integer("memory_limit")?.div_ceil(MIB);
@@ -134,7 +136,7 @@ fn memory_mib(options: &Options, data: &DataShape, item: u64) -> Result<u64> {
     Ok(least + (records / MIB as f64).ceil() as u64)
 }
 
-/// The server ignores a memory file from the current second, so this waits for the next one.
+/// Waits for the next second, because the server ignores a memory file from the current one.
 fn wait_for_another_second(file: &Path) {
     let Ok(file) = file.metadata().and_then(|meta| meta.modified()) else { return };
     let second =

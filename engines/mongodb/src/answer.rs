@@ -1,4 +1,4 @@
-//! Answers of a server: success, and documents, where they were received.
+//! Parsing of a server's answers: success, and documents in the receive buffer.
 
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::server::protocol_error;
@@ -6,14 +6,15 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// One page of what a find found.
+/// One page of the result of a find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// The cursor for the next page; zero: this is the last page.
     pub(crate) cursor: i64,
     /// Where its documents lie in the receive buffer.
     pub(crate) documents: Range<usize>,
-    /// As elements of an array, each behind its kind and its name; else one behind the other.
+    /// Whether the documents are elements of an array, each behind its kind and its name; else each
+    /// follows the one before.
     pub(crate) listed: bool,
 }
 
@@ -30,22 +31,23 @@ impl<'a> Iterator for Documents<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.listed {
-            let named = self.rest.iter().position(|byte| *byte == 0)?;
-            self.rest = &self.rest[named + 1..];
+            let name_end = self.rest.iter().position(|byte| *byte == 0)?;
+            self.rest = &self.rest[name_end + 1..];
         }
         if self.rest.is_empty() {
             return None;
         }
-        let Some((one, rest)) = self.rest.split_at_checked(read_u32(self.rest, 0) as usize) else {
+        let Some((first, rest)) = self.rest.split_at_checked(read_u32(self.rest, 0) as usize)
+        else {
             self.rest = &[];
             return Some(Err(protocol_error("a truncated document")));
         };
         self.rest = rest;
-        Some(document(one))
+        Some(document(first))
     }
 }
 
-/// Its key and its value.
+/// Returns the key and the value of a record's document.
 #[inline]
 pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
     let (mut key, mut value) = (None, None);
@@ -64,13 +66,14 @@ pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
     key.zip(value).ok_or_else(|| protocol_error("a document that is not a record"))
 }
 
-/// Bytes that are written as text.
+/// Returns the bytes that `text` has as hexadecimal digits.
 fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// The page in an answer to a command. The answer's document is at `begin` in the receive buffer.
+/// Returns the page in an answer to a command. The answer's document is at `begin` in the receive
+/// buffer.
 #[inline]
 pub(crate) fn page(reply: &RawDocument, begin: usize, batch: &str) -> Result<Page> {
     let cursor = reply.get_document("cursor").map_err(unreadable_error)?;
@@ -83,13 +86,13 @@ pub(crate) fn page(reply: &RawDocument, begin: usize, batch: &str) -> Result<Pag
         }
     }
     let array = documents.ok_or_else(|| protocol_error("an answer without a page"))?.as_bytes();
-    // Without its length, and the zero at its end.
+    // The array without its length, and without the zero at its end.
     let begin = begin + array.as_ptr().addr() - reply.as_bytes().as_ptr().addr();
     let documents = begin + 4..begin + array.len() - 1;
     Ok(Page { cursor: id, documents, listed: true })
 }
 
-/// Whether it was done, and all of it.
+/// Fails unless the whole command succeeded.
 #[inline]
 pub(crate) fn check_success(reply: &RawDocument) -> Result<()> {
     let mut ok = false;
@@ -114,7 +117,7 @@ fn is_one(number: RawBsonRef<'_>) -> bool {
     number.as_bool().unwrap_or_else(|| to_integer(number).is_some_and(|number| number > 0))
 }
 
-/// A number of any type, whole.
+/// Returns a number of any type as an integer.
 pub(crate) fn to_integer(number: RawBsonRef<'_>) -> Option<i64> {
     match number {
         RawBsonRef::Double(number) => Some(number as i64),
@@ -124,7 +127,7 @@ pub(crate) fn to_integer(number: RawBsonRef<'_>) -> Option<i64> {
     }
 }
 
-/// How many documents a command has met.
+/// Returns how many documents a command has matched.
 pub(crate) fn matched_count(reply: &RawDocument) -> Result<u64> {
     let number = reply.get("n").map_err(unreadable_error)?.and_then(to_integer);
     number
@@ -132,15 +135,15 @@ pub(crate) fn matched_count(reply: &RawDocument) -> Result<u64> {
         .ok_or_else(|| protocol_error("an answer without a number"))
 }
 
-/// Of an error that ended a transaction, which may be tried again.
+/// The label of an error that ended a transaction, which may be tried again.
 const TRANSIENT: &str = "TransientTransactionError";
 
-/// The error and class for a server's error document.
+/// Returns the error for a server's error document.
 pub(crate) fn server_error(reply: &RawDocument) -> Error {
     error_with_labels(reply, reply)
 }
 
-/// Of an error within an answer, which has the labels.
+/// Returns the error for a document within an answer; the answer has the labels.
 fn error_with_labels(answer: &RawDocument, reply: &RawDocument) -> Error {
     let words = reply.get_str("errmsg").or_else(|_| reply.get_str("$err"));
     let words = words.or_else(|_| reply.get_str("err"));
@@ -150,15 +153,14 @@ fn error_with_labels(answer: &RawDocument, reply: &RawDocument) -> Error {
     let transient = labels.filter_map(RawBsonRef::as_str).any(|label| label == TRANSIENT);
     let class = match code {
         _ if transient => ErrorClass::Conflict,
-        // A key that two have put at once; a write that met another; a lock that was not had; a
-        // transaction that was given up.
-        // 16759 and 16760 are TokuMX's, of locks.
-        // PostgreSQL's 40001 and 40P01 as DocumentDB packs them: a row that another has changed, a
-        // circle of waiting.
+        // A key that two clients have put at once; a write conflict; a lock that was not available;
+        // an aborted transaction. 16759 and 16760 are errors of TokuMX's locks. PostgreSQL's 40001
+        // and 40P01 as DocumentDB packs them: a row that another transaction has changed, a
+        // deadlock.
         11000 | 112 | 24 | 251 | 16759 | 16760 | 16_777_220 | 16_908_292 => ErrorClass::Conflict,
         14031 => ErrorClass::Full,
         10334 | 17280 | 17419 | 17420 => ErrorClass::Invalid,
-        // 20: transactions, of a server that is no member of a set.
+        // 20: a transaction on a server that is no member of a replica set.
         20 | 59 | 115 | 238 | 263 => ErrorClass::Unsupported,
         91 | 11600 => ErrorClass::Unavailable,
         _ if words.contains("no such c") => ErrorClass::Unsupported,
@@ -176,7 +178,7 @@ pub(crate) fn unreadable_error(error: impl std::fmt::Display) -> Error {
     protocol_error(&error.to_string())
 }
 
-/// Four bytes at a place, zero where there are none.
+/// Returns the number in four bytes at `offset`; zero if there are fewer.
 #[inline]
 pub(crate) fn read_u32(bytes: &[u8], offset: usize) -> u32 {
     let word = bytes.get(offset..).and_then(<[u8]>::first_chunk);

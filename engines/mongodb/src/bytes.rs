@@ -4,13 +4,13 @@
 
 use kvdyno_engine::server::decimal;
 
-/// How keys are written.
+/// The form in which keys are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// As they are.
+    /// As binary, unchanged.
     Binary,
-    /// As text, two digits a byte, in the same order: `FerretDB` has `SQLite` look for text, and
-    /// for binary decodes all there is itself.
+    /// As text with two digits for each byte, in the same order: `FerretDB` has `SQLite` look for
+    /// text, and decodes all documents itself to look for binary.
     Hex,
 }
 
@@ -49,13 +49,13 @@ impl<'a> Document<'a> {
     pub(crate) fn binary(mut self, name: &str, bytes: &[u8]) -> Self {
         self.name(0x05, name);
         self.out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        // Of the generic kind.
+        // The generic kind of binary.
         self.out.push(0);
         self.out.extend_from_slice(bytes);
         self
     }
 
-    /// Of a universally unique identifier.
+    /// Writes a universally unique identifier.
     pub(crate) fn uuid(mut self, name: &str, bytes: &[u8; 16]) -> Self {
         self.name(0x05, name);
         self.out.extend_from_slice(&16_u32.to_le_bytes());
@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// A document inside.
+    /// Writes an inner document.
     #[inline]
     pub(crate) fn document(
         mut self,
@@ -111,7 +111,7 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// An array with a document for each of `items`.
+    /// Writes an array with a document for each of `items`.
     #[inline]
     pub(crate) fn array<T>(
         self,
@@ -122,7 +122,7 @@ impl<'a> Document<'a> {
         self.list(name, items, |list, index, item| list.document(index, |one| fill(one, item)))
     }
 
-    /// An array. `fill` writes each of `items` under its index.
+    /// Writes an array. `fill` writes each of `items` under its index.
     #[inline]
     pub(crate) fn list<T>(
         mut self,
@@ -148,7 +148,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A place in an array is named by its number.
+/// Returns the name of a place in an array, which is its number.
 #[inline]
 fn index_name(number: usize, digits: &mut [u8; 20]) -> &str {
     std::str::from_utf8(decimal(number, digits)).unwrap_or_default()
@@ -164,7 +164,7 @@ mod tests {
     fn what_is_written_is_what_the_crate_writes() {
         let binary =
             |bytes: &[u8]| Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() };
-        let theirs = rawdoc! {
+        let expected = rawdoc! {
             "update": "kv",
             "updates": [{ "q": { "_id": binary(b"k") }, "upsert": true }],
             "in": [binary(b""), binary(b"\0b")],
@@ -172,11 +172,11 @@ mod tests {
             "n": -1_i32,
             "id": 1_i64 << 40,
         };
-        let mut ours = Vec::new();
-        Document::begin(&mut ours)
+        let mut written = Vec::new();
+        Document::begin(&mut written)
             .text("update", "kv")
-            .array("updates", [b"k"].iter(), |one, key| {
-                one.document("q", |q| q.binary("_id", *key)).flag("upsert", true)
+            .array("updates", [b"k"].iter(), |element, key| {
+                element.document("q", |q| q.binary("_id", *key)).flag("upsert", true)
             })
             .list("in", [&b""[..], b"\0b"].iter(), |list, index, key| {
                 list.key(index, key, Keys::Binary)
@@ -185,7 +185,7 @@ mod tests {
             .int("n", -1)
             .long("id", 1 << 40)
             .end();
-        assert_eq!(ours, theirs.as_bytes());
+        assert_eq!(written, expected.as_bytes());
         assert_eq!(index_name(1234, &mut [0; 20]), "1234");
     }
 }

@@ -22,26 +22,27 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Looks for records.
+/// A find of records.
 const RECORDS: Find<'_> =
     Find { collection: COLLECTION, sort: &[], fields: &[], documents: 0, alone: false };
 
-/// The collection of what is written for the journal's sake.
+/// The collection of a document that is written only to sync the journal.
 const SYNCED: &str = "synced";
 
-/// Documents of a page of a scan, at most.
+/// The most documents in a page of a scan.
 const PAGE: u64 = 500;
 
-/// Bytes of the writes of one command; the server takes 16 MiB.
+/// The most bytes of the writes of one command; the server accepts 16 MiB.
 pub(crate) const COMMAND_BYTES: usize = 12 << 20;
 
-/// Two concurrent puts of a new key may both find none: one of them must retry.
+/// The most attempts at a write. Two concurrent puts of a new key may both find none: one of them
+/// must retry.
 pub(crate) const TRIES: u32 = 10;
 
-/// Entries of its status that do not describe the work, or change at each read.
+/// Entries of the server's status that do not describe its work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate"];
 
-/// A server of the protocol of `MongoDB`, as its client has it.
+/// A server with the protocol of `MongoDB`, as seen by the client.
 pub(crate) struct MongoDb {
     address: Address,
     durability: Durability,
@@ -50,18 +51,20 @@ pub(crate) struct MongoDb {
 }
 
 impl MongoDb {
-    /// A connection for a handle on a graph. Creates the graph's collections before its first use.
+    /// Opens a connection for a handle on a graph. Creates the graph's collections before its first
+    /// use.
     pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
         self.control.ensure_graph(graph::create)?;
         Connection::open(&self.address)
     }
 
-    /// A write is answered when it is in the journal on the disk.
+    /// Returns whether a write is answered only when it is in the journal on the disk.
     pub(crate) fn is_journaled(&self) -> bool {
         self.durability == Durability::Commit
     }
 
-    /// The files of a server that has no `fsync`, or syncs no log by it, are synced by their names.
+    /// Syncs the server's files by their names: the server may have no `fsync`, or sync no log by
+    /// it.
     fn sync_files(&self) -> Result<()> {
         let Address::Unix(socket) = &self.address else { return Ok(()) };
         Ok(sync_dir(&socket.with_file_name(DATA))?)
@@ -79,7 +82,7 @@ impl Engine for MongoDb {
         let address = Address::from_location::<Self>(location)?;
         let control = ControlConnection::new(Connection::open(&address)?);
         let durability = options.durability;
-        // TokuMX has one always.
+        // TokuMX always has a journal.
         let has_journal = options.boolean("journal").unwrap_or(true);
         Ok(Self { address, durability, has_journal, control })
     }
@@ -125,7 +128,7 @@ impl Engine for MongoDb {
         Ok(())
     }
 
-    /// All numbers of `serverStatus`, by their names one below the other.
+    /// Returns all numbers of `serverStatus`. A nested name has those above it in front, with dots.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
         let mut control = self.control.lock();
@@ -177,12 +180,12 @@ fn check(write: &Write<'_>) -> Result<()> {
 /// One thread's connection.
 pub(crate) struct Client {
     connection: Connection,
-    /// A write is answered when it is in the journal on the disk.
+    /// Whether a write is answered only when it is in the journal on the disk.
     journaled: bool,
 }
 
 impl Client {
-    /// One command of writes that are all of one kind.
+    /// Performs writes that are all of one kind by one command.
     #[inline]
     fn apply(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let mut tries = 0;
@@ -205,14 +208,15 @@ impl Client {
         self.connection
             .write(|doc| {
                 let doc = doc.text(command, COLLECTION);
-                let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
+                let doc = doc.array(list, writes.iter(), |doc, write| fill_write(doc, write, keys));
                 let doc = doc.flag("ordered", true);
                 concern(doc, journaled)
             })
             .map(drop)
     }
 
-    /// Shows pages from the first on, until `visit` breaks off or so many were shown.
+    /// Shows the records of all pages from `page` on, until `visit` breaks off or `limit` were
+    /// shown.
     fn show(
         &mut self,
         mut page: Page,
@@ -220,22 +224,22 @@ impl Client {
         limit: u64,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut shown = 0;
+        let mut count = 0;
         loop {
             let mut more = true;
             for document in self.connection.documents(&page) {
                 let (key, value) = record(document?)?;
-                shown += 1;
-                more = visit(&key, value).is_continue() && shown < limit;
+                count += 1;
+                more = visit(&key, value).is_continue() && count < limit;
                 if !more {
                     break;
                 }
             }
             match (page.cursor, more) {
-                (0, _) => return Ok(shown),
-                (cursor, false) => return self.connection.leave(cursor, find).map(|()| shown),
+                (0, _) => return Ok(count),
+                (cursor, false) => return self.connection.leave(cursor, find).map(|()| count),
                 (cursor, true) => {
-                    let page_size = (limit - shown).min(PAGE) as i32;
+                    let page_size = (limit - count).min(PAGE) as i32;
                     page = self.connection.next_page(cursor, find, page_size)?;
                 }
             }
@@ -243,7 +247,7 @@ impl Client {
     }
 }
 
-/// Syncs what lies in a directory. What a server removes meanwhile needs none.
+/// Syncs all files in a directory. Files that the server removes meanwhile are left out.
 fn sync_dir(dir: &Path) -> io::Result<()> {
     for entry in dir.read_dir()? {
         let path = entry?.path();
@@ -260,36 +264,37 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// A write that is answered when it and all before it are in the journal on the disk: the command
-/// `fsync` leaves that of `TokuMX` as it is.
+/// Makes a write that is answered when it and all before it are in the journal on the disk: the
+/// command `fsync` does not sync the journal of `TokuMX`.
 fn write_journaled(connection: &mut Connection) -> Result<()> {
     let written = connection.write(|doc| {
         let doc = doc.text("update", SYNCED);
-        let doc = doc.array("updates", std::iter::once(()), |one, ()| {
-            let one = one.document("q", |q| q.int("_id", 0)).document("u", |u| u.int("synced", 1));
-            one.flag("upsert", true)
+        let doc = doc.array("updates", std::iter::once(()), |doc, ()| {
+            let doc = doc.document("q", |q| q.int("_id", 0)).document("u", |u| u.int("synced", 1));
+            doc.flag("upsert", true)
         });
         concern(doc, true)
     });
     written.map(drop)
 }
 
-/// When a write is answered: of one server, when it is done, or in the journal on the disk.
+/// Adds the write concern: one server answers a write when it is done, or when it is in the journal
+/// on the disk.
 pub(crate) fn concern(doc: Document<'_>, journaled: bool) -> Document<'_> {
     doc.document("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
 }
 
-/// One element of the command's list.
+/// Writes one element of the command's list.
 #[inline]
-fn fill_write<'d>(one: Document<'d>, write: &Write<'_>, keys: Keys) -> Document<'d> {
-    let one = one.document("q", |q| q.key("_id", write.key(), keys));
+fn fill_write<'d>(doc: Document<'d>, write: &Write<'_>, keys: Keys) -> Document<'d> {
+    let doc = doc.document("q", |q| q.key("_id", write.key(), keys));
     match write.value() {
-        Some(value) => one.document("u", |u| u.binary("v", value)).flag("upsert", true),
-        None => one.int("limit", 1),
+        Some(value) => doc.document("u", |u| u.binary("v", value)).flag("upsert", true),
+        None => doc.int("limit", 1),
     }
 }
 
-/// Both ends of a range, where it has them.
+/// Adds both ends of a range, as far as it has them.
 fn add_range<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'d> {
     let (from, until) = match range.direction {
         Direction::Forward => ("$gte", "$lt"),
@@ -349,7 +354,7 @@ impl Session for Client {
         self.show(page, &find, range.limit, visit)
     }
 
-    /// One find. A repeated key is found again for each of its positions.
+    /// Looks up all keys by one find. A repeated key is shown for each of its positions.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -358,7 +363,7 @@ impl Session for Client {
         if keys.is_empty() {
             return Ok(());
         }
-        let written = self.connection.keys;
+        let encoding = self.connection.keys;
         let mut indexes: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
             indexes.entry(key).or_default().push(index);
@@ -368,7 +373,7 @@ impl Session for Client {
         let page = self.connection.find(&find, |filter| {
             filter.document("_id", |id| {
                 id.list("$in", keys.iter(), |list, index_in_list, key| {
-                    list.key(index_in_list, key, written)
+                    list.key(index_in_list, key, encoding)
                 })
             })
         })?;
@@ -382,7 +387,7 @@ impl Session for Client {
         Ok(())
     }
 
-    /// A command for each run of puts, and of deletes.
+    /// Sends a command for each run of puts, and of deletes.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         writes.iter().try_for_each(check)?;
         for run in writes.chunk_by(|one, next| one.value().is_some() == next.value().is_some()) {

@@ -20,14 +20,14 @@ const DATABASE: &str = "kvdyno";
 pub(crate) enum Target<'d> {
     /// The database that records are in.
     Ours,
-    /// Another one, by its name.
+    /// Another database, by its name.
     Of(&'d str),
 }
 
-/// The whole server.
+/// The database for commands to the whole server.
 pub(crate) const ADMIN: Target<'static> = Target::Of("admin");
 
-/// The collection.
+/// The collection of the records.
 pub(crate) const COLLECTION: &str = "kv";
 
 /// The first version of the protocol between client and server that has `OP_MSG`: 3.6's.
@@ -45,13 +45,14 @@ const HEADER_BYTES: usize = 16;
 /// The longest message that a server takes or sends (`maxMessageSizeBytes`).
 const MESSAGE_BYTES_MAX: usize = 48_000_000;
 
-/// Before the document of an `OP_MSG`: flags, and the kind of its section.
+/// The bytes before the document of an `OP_MSG`: header, flags, and the kind of its section.
 const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
 
-/// Before the documents of an `OP_REPLY`: flags, a cursor, its offset, and a count.
+/// The bytes before the documents of an `OP_REPLY`: header, flags, a cursor, its offset, and a
+/// count.
 const REPLY_HEAD: usize = HEADER_BYTES + 20;
 
-/// In an `OP_REPLY`: there is no such cursor, and the query failed.
+/// Flags of an `OP_REPLY`: there is no such cursor; the query failed.
 const FAILURES: u32 = 0b11;
 
 fn target_database<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
@@ -65,22 +66,22 @@ fn target_database<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Find<'f> {
     pub(crate) collection: &'f str,
-    /// By which fields, 1: from the least on, -1: from the greatest on.
+    /// The fields to sort by; 1: from the least on, -1: from the greatest on.
     pub(crate) sort: &'f [(&'f str, i32)],
-    /// Which fields, 1: this one, 0: not this one. None: all.
+    /// The fields to return; 1: this one, 0: not this one. Empty: all.
     pub(crate) fields: &'f [(&'f str, i32)],
-    /// Documents of a page, at most.
+    /// The most documents in a page.
     pub(crate) documents: i32,
-    /// There is one page.
+    /// Whether there is only one page.
     pub(crate) alone: bool,
 }
 
-/// Numbers by their names in a document of their own, where there are any.
+/// Writes numbers by their names into an inner document, if there are any.
 fn fill<'d>(doc: Document<'d>, name: &str, fields: &[(&str, i32)]) -> Document<'d> {
     if fields.is_empty() { doc } else { doc.document(name, |inner| numbers(inner, fields)) }
 }
 
-/// Numbers by their names.
+/// Writes numbers by their names.
 pub(crate) fn numbers<'d>(doc: Document<'d>, fields: &[(&str, i32)]) -> Document<'d> {
     fields.iter().fold(doc, |doc, (name, number)| doc.int(name, *number))
 }
@@ -92,25 +93,26 @@ pub(crate) struct Connection {
     number: u32,
     /// The database that records are in.
     database: String,
-    /// The server supports `OP_MSG`.
+    /// Whether the server supports `OP_MSG`.
     pub(crate) messages: bool,
-    /// It has commands that write, as since 2.6; else it takes [`crate::old_writes`].
+    /// Whether the server has commands that write, as since 2.6; else it takes
+    /// [`crate::old_writes`].
     write_commands: bool,
-    /// How it takes keys.
+    /// The form in which the server takes keys.
     pub(crate) keys: Keys,
-    /// Writes that one command may have.
+    /// The most writes in one command.
     pub(crate) writes_max: usize,
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self::enter(address)?;
         connection.wire.expect_records();
         Ok(connection)
     }
 
-    /// For the server's own information.
+    /// Opens a connection for the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let elsewhere = address.attached_server();
         let mut connection = Self {
@@ -152,7 +154,7 @@ impl Connection {
         self.reply_to_command(body)
     }
 
-    /// The same with a command that writes to our database.
+    /// Sends a command that writes to our database, and waits for its answer.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -161,7 +163,7 @@ impl Connection {
         if self.write_commands { self.command(Target::Ours, fill) } else { self.write_old(fill) }
     }
 
-    /// Sends a command and waits for its answer: where it lies.
+    /// Sends a command and waits for its answer. Returns where the answer lies.
     #[inline]
     pub(crate) fn ask(
         &mut self,
@@ -183,7 +185,7 @@ impl Connection {
         self.answer()
     }
 
-    /// The answer to a command, which must be a success.
+    /// Returns the answer to a command, which must be a success.
     #[inline]
     pub(crate) fn reply_to_command(&self, body: Range<usize>) -> Result<&RawDocument> {
         let reply = document(self.wire.bytes(body))?;
@@ -191,14 +193,14 @@ impl Connection {
         Ok(reply)
     }
 
-    /// The page in an answer to a command.
+    /// Returns the page in an answer to a command.
     #[inline]
     fn page(&self, body: Range<usize>, batch: &str) -> Result<Page> {
         let begin = body.start;
         page(self.reply_to_command(body)?, begin, batch)
     }
 
-    /// The first page of a find.
+    /// Sends a find. Returns its first page.
     #[inline]
     pub(crate) fn find(
         &mut self,
@@ -219,7 +221,7 @@ impl Connection {
             return self.page(body, "firstBatch");
         }
         self.begin(OP_QUERY);
-        // Below zero: that is all, and there is to be no cursor.
+        // A negative number asks for one page and no cursor.
         let documents = if find.alone { -find.documents } else { find.documents };
         self.query(&self.namespace(find.collection), documents);
         let query = Document::begin(&mut self.wire.out);
@@ -235,7 +237,7 @@ impl Connection {
         self.reply()
     }
 
-    /// The next page of a cursor.
+    /// Asks for the next page of a cursor.
     pub(crate) fn next_page(
         &mut self,
         cursor: i64,
@@ -271,11 +273,11 @@ impl Connection {
         self.wire.out.extend_from_slice(&[0; 4]);
         self.wire.out.extend_from_slice(&1_u32.to_le_bytes());
         self.wire.out.extend_from_slice(&cursor.to_le_bytes());
-        // It is not answered.
+        // The message is not answered.
         self.send()
     }
 
-    /// Waits no longer than that for any answer from now on.
+    /// Waits no longer than `limit` for any answer from now on.
     pub(crate) fn patience(&self, limit: Duration) -> Result<()> {
         self.wire.patience(limit)
     }
@@ -286,7 +288,7 @@ impl Connection {
         Documents { rest: self.wire.bytes(page.documents.clone()), listed: page.listed }
     }
 
-    /// Sends a message that is not answered: its first flags, a collection, and what follows.
+    /// Sends a message that is not answered: its flags, a collection, and `rest`.
     pub(crate) fn send_unanswered(
         &mut self,
         kind: u32,
@@ -313,7 +315,7 @@ impl Connection {
         out.extend_from_slice(&kind.to_le_bytes());
     }
 
-    /// The head of an `OP_QUERY`: no flags, nothing left out, so many documents.
+    /// Writes the head of an `OP_QUERY`: no flags, nothing skipped, and the number of documents.
     fn query(&mut self, namespace: &str, documents: i32) {
         self.wire.out.extend_from_slice(&[0; 4]);
         self.name(namespace);
@@ -321,7 +323,7 @@ impl Connection {
         self.wire.out.extend_from_slice(&documents.to_le_bytes());
     }
 
-    /// Database and collection together.
+    /// Returns the names of database and collection, joined by a dot.
     pub(crate) fn namespace(&self, collection: &str) -> String {
         format!("{}.{collection}", self.database)
     }
@@ -394,10 +396,10 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
         let connection = Connection {
-            wire: Wire::new(Stream::Unix(ours)),
+            wire: Wire::new(Stream::Unix(client)),
             number: 7,
             database: DATABASE.to_owned(),
             messages: true,
@@ -405,7 +407,7 @@ mod tests {
             keys: Keys::Binary,
             writes_max: 1,
         };
-        (connection, theirs)
+        (connection, server)
     }
 
     /// An `OP_MSG` that answers request 7.
@@ -419,17 +421,17 @@ mod tests {
     fn an_answer_is_parsed_once_it_is_complete() {
         let reply = rawdoc! { "ok": 1.0 };
         let sent = message(&reply);
-        let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
+        let (mut connection, mut server) = connected(&sent[..sent.len() - 2]);
         connection.wire.receive().unwrap();
         assert_eq!(connection.parse_answer().unwrap(), None);
-        theirs.write_all(&sent[sent.len() - 2..]).unwrap();
-        theirs.write_all(&sent).unwrap();
+        server.write_all(&sent[sent.len() - 2..]).unwrap();
+        server.write_all(&sent).unwrap();
         for _ in 0..2 {
             let body = connection.answer().unwrap();
             assert_eq!(connection.wire.bytes(body), reply.as_bytes());
         }
         connection.number = 8;
-        theirs.write_all(&sent).unwrap();
+        server.write_all(&sent).unwrap();
         assert!(connection.answer().unwrap_err().message.contains("another request"));
     }
 
@@ -438,7 +440,7 @@ mod tests {
         let record = rawdoc! { "v": 1 };
         let batch = rawdoc! { "id": 9_i64, "firstBatch": [record.clone()] };
         let reply = rawdoc! { "cursor": batch, "ok": 1.0 };
-        let (mut connection, _theirs) = connected(&message(&reply).repeat(2));
+        let (mut connection, _server) = connected(&message(&reply).repeat(2));
         for _ in 0..2 {
             let body = connection.answer().unwrap();
             let page = connection.page(body, "firstBatch").unwrap();
@@ -450,7 +452,7 @@ mod tests {
     #[test]
     fn a_long_greeting_is_refused() {
         let head = [1_u32 << 20, 1, 7, OP_MSG].map(u32::to_le_bytes).concat();
-        let (mut connection, _theirs) = connected(&head);
+        let (mut connection, _server) = connected(&head);
         let error = connection.answer().unwrap_err();
         assert!(error.message.contains("expected at most 65536 bytes"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What a server of this protocol is and can do, and its options under its own names.
+//! The description of a server with this protocol, and its options under its own names.
 
 use crate::server::Kind;
 use kvdyno_engine::graph::Isolation;
@@ -15,7 +15,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 1000;
 /// A document has at most 16 MiB, with its key and overhead.
 pub(crate) const VALUE_BYTES_MAX: usize = (16 << 20) - (16 << 10);
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let kind = program.as_ref().map_or(Kind::Mongod, |program| Kind::from_program(program));
     let (version, build) = match program {

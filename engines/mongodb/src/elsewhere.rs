@@ -1,4 +1,4 @@
-//! An attached server of `MongoDB`, and a database of ours in it.
+//! An attached `MongoDB` server, and kvdyno's database in it.
 
 use crate::answer::unreadable_error;
 use crate::bytes::Keys;
@@ -9,10 +9,10 @@ use kvdyno_engine::{Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
 
-/// Of its URL. One of `mongodb+srv` names no host.
+/// The schemes of the server's URL. A URL of `mongodb+srv` names no host.
 const SCHEMES: [&str; 1] = ["mongodb"];
 
-/// The proof of a password, of servers since 4.0.
+/// The method of authentication, which servers have since 4.0.
 const METHOD: &str = "SCRAM-SHA-256";
 
 /// The default database of users.
@@ -23,7 +23,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
     Ok(kvdyno_attach::address(remote))
 }
 
-/// The steps after the first reply: authentication, and whether it is `FerretDB`.
+/// Performs the steps after the first reply: authenticates, and finds out whether it is `FerretDB`.
 pub(crate) fn enter(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     if !there.user.is_empty() {
         authenticate(connection, there)?;
@@ -71,7 +71,7 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     }
 }
 
-/// Each write requests its own durability.
+/// Looks at the server. It has no durability class, because each write requests its own durability.
 fn look(address: &Address) -> Result<Look> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
@@ -86,7 +86,7 @@ fn look(address: &Address) -> Result<Look> {
     Ok(Look { version, durability: None, transactions: member || router })
 }
 
-/// The server creates it with its first record.
+/// Fails if the database exists. The server creates it with its first record.
 fn create(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(Target::Ours, |doc| doc.int("listCollections", 1))?;

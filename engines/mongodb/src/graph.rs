@@ -1,7 +1,7 @@
 //! `LinkBench`'s graph in its own collections. Each handle has its own connection.
 //!
-//! A document's `_id` is what it is looked up by: type and both ids for a link, node and type for a
-//! count, the id for a node.
+//! A document is looked up by its `_id`: type and both ids for a link, node and type for a count,
+//! the id for a node.
 
 mod audit;
 mod documents;
@@ -22,10 +22,10 @@ use unit::{Change, Unit};
 const LINKS: &str = "linktable";
 const COUNTS: &str = "counttable";
 const NODES: &str = "nodetable";
-/// Of two phases that are under way.
+/// The collection of changes in two phases that are under way.
 const TRANSACTIONS: &str = "transactions";
 
-/// The index that lists of links are read from, which has all that is in them.
+/// The index that lists of links are read from; it has all fields of a list.
 const BY_TIME: [(&str, i32); 7] = [
     ("id1", 1),
     ("link_type", 1),
@@ -39,16 +39,16 @@ const BY_TIME: [(&str, i32); 7] = [
 /// The index that all collections have.
 const BY_NAME: &[(&str, i32)] = &[("_id", 1)];
 
-/// What a list shows of a link.
+/// The fields of a link that a list shows.
 const LISTED: [(&str, i32); 6] =
     [("_id", 0), ("visibility", 1), ("time", 1), ("id2", 1), ("version", 1), ("data", 1)];
 
-/// Looks for one document by its name.
+/// A find of one document by its name.
 const ONE: Find<'_> = Find { collection: NODES, sort: &[], fields: &[], documents: 1, alone: true };
 
-/// The collections, where they are not there: a transaction makes none.
+/// Creates the collections that are missing: a transaction cannot create them.
 pub(crate) fn create(connection: &mut Connection) -> Result<()> {
-    // One that is made by its own index is not made twice.
+    // A collection that is created by its own index is not created twice.
     let alone = |collection| (collection, "_id_", BY_NAME);
     let indexes = [(LINKS, "id1_type", &BY_TIME[..]), alone(COUNTS), alone(NODES)];
     for (collection, name, fields) in indexes.into_iter().chain([alone(TRANSACTIONS)]) {
@@ -81,7 +81,7 @@ pub(crate) struct Handle<'e> {
     engine: &'e MongoDb,
     connection: Connection,
     isolation: Isolation,
-    /// A write is answered when it is in the journal on the disk.
+    /// Whether a write is answered only when it is in the journal on the disk.
     journaled: bool,
     unit: Unit,
 }
@@ -113,7 +113,7 @@ impl Handle<'_> {
                 concern(doc.flag("ordered", false), self.journaled)
             });
             match inserted {
-                // Some are in: to insert them again would be another error.
+                // Some documents are inserted: to insert them again would be another error.
                 Err(error) if now.len() > 1 && error.class == ErrorClass::Conflict => {
                     return Err(Error::new(ErrorClass::Other, error.message));
                 }
@@ -124,19 +124,19 @@ impl Handle<'_> {
         Ok(())
     }
 
-    /// Shows the links of a page that is all there is. Returns how many.
+    /// Shows the links of the only page. Returns how many.
     fn links(
         &self,
         page: &Page,
         (id1, kind): (u64, u64),
         mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let mut shown = 0;
+        let mut count = 0;
         for document in self.connection.documents(page) {
             visit(parse_link(document?, id1, kind)?);
-            shown += 1;
+            count += 1;
         }
-        Ok(shown)
+        Ok(count)
     }
 }
 
@@ -199,10 +199,10 @@ impl Graph for Handle<'_> {
     ) -> Result<u64> {
         let (documents, keys) = (id2s.len().max(1) as i32, self.keys());
         let find = Find { collection: LINKS, fields: &LISTED, documents, ..ONE };
-        let named = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
+        let names = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
         let page = self.connection.find(&find, |filter| {
             filter.document("_id", |id| {
-                id.list("$in", named, |list, index, name| list.key(index, &name, keys))
+                id.list("$in", names, |list, index, name| list.key(index, &name, keys))
             })
         })?;
         self.links(&page, (id1, kind), visit)
@@ -230,8 +230,8 @@ impl Graph for Handle<'_> {
 
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
         let (find, keys) = (Find { collection: COUNTS, ..ONE }, self.keys());
-        let named = count_key(id1, kind);
-        let page = self.connection.find(&find, |filter| filter.key("_id", &named, keys))?;
+        let name = count_key(id1, kind);
+        let page = self.connection.find(&find, |filter| filter.key("_id", &name, keys))?;
         let document = self.connection.documents(&page).next().transpose()?;
         Ok(document
             .map(parse_count)
@@ -239,7 +239,7 @@ impl Graph for Handle<'_> {
             .map_or(0, |(_, links)| links.try_into().unwrap_or(0)))
     }
 
-    /// In commands of many inserts, in any order and in no transaction.
+    /// Loads by commands of many inserts, in any order and in no transaction.
     fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
         let keys = self.keys();
         self.insert(
@@ -282,7 +282,7 @@ impl Graph for Handle<'_> {
             return Ok(0);
         }
         let reply = self.connection.command(Target::Ours, |doc| {
-            // Without a query it would be what the server remembers.
+            // Without a query the server would return the number that it remembers.
             doc.text("count", NODES)
                 .document("query", |query| query.document("_id", |id| id.long("$gte", 0)))
         })?;

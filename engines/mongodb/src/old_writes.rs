@@ -1,5 +1,6 @@
-//! Writes of before 2.6, the first version with commands for them; `TokuMX` is of 2.4. A command is
-//! taken apart into messages that have no answer, each with a question for how it went.
+//! Writes to servers before 2.6, the first version with commands for them; `TokuMX` is like 2.4. A
+//! command becomes messages that have no answer. After each of them the server is asked for its
+//! result.
 
 use crate::answer::{document, server_error, to_integer, unreadable_error};
 use crate::bytes::Document;
@@ -15,14 +16,14 @@ const OP_UPDATE: u32 = 2001;
 const OP_INSERT: u32 = 2002;
 const OP_DELETE: u32 = 2006;
 
-/// Of an insert: a document that is refused does not end it.
+/// The flag of an insert that goes on after a document that is refused.
 const GO_ON: u32 = 1;
 
-/// Where an index is made by a document about it.
+/// The collection in which a document creates an index.
 const INDEXES: &str = "system.indexes";
 
 impl Connection {
-    /// Does what a command says that writes. The answer is that to its last write.
+    /// Performs a command that writes. Returns the answer to its last write.
     pub(crate) fn write_old(
         &mut self,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
@@ -30,7 +31,7 @@ impl Connection {
         let mut written = Vec::new();
         fill(Document::begin(&mut written)).end();
         let command = document(&written)?;
-        let concern = command.get_document("writeConcern").and_then(|it| it.get_bool("j"));
+        let concern = command.get_document("writeConcern").and_then(|doc| doc.get_bool("j"));
         let journaled = concern.unwrap_or(false);
         let mut answer = 0..0;
         for write in writes(command, |collection| self.namespace(collection))? {
@@ -48,18 +49,18 @@ impl Connection {
     }
 }
 
-/// A message.
+/// A message that writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Write<'c> {
     kind: u32,
-    /// Before the collection.
+    /// The flags, which come before the collection.
     flags: u32,
     collection: &'c str,
-    /// Behind the collection.
+    /// The bytes that follow the collection.
     rest: Vec<u8>,
 }
 
-/// The messages that do what a command does.
+/// Returns the messages that do what a command does.
 fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<Vec<Write<'_>>> {
     let first = command.iter().next().transpose().map_err(unreadable_error)?;
     let Some((name, RawBsonRef::String(collection))) = first else {
@@ -68,17 +69,17 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
     match name.as_str() {
         "insert" => {
             let mut rest = Vec::new();
-            for one in list(command, "documents")? {
-                rest.extend_from_slice(one?.as_bytes());
+            for element in list(command, "documents")? {
+                rest.extend_from_slice(element?.as_bytes());
             }
             Ok(vec![Write { kind: OP_INSERT, flags: GO_ON, collection, rest }])
         }
         "update" => {
-            let write = |one: Result<&RawDocument>| {
-                let one = one?;
-                let upsert = u32::from(one.get_bool("upsert").unwrap_or(false));
-                let query = one.get_document("q").map_err(unreadable_error)?;
-                let update = with_id(query, one.get_document("u").map_err(unreadable_error)?)?;
+            let write = |element: Result<&RawDocument>| {
+                let element = element?;
+                let upsert = u32::from(element.get_bool("upsert").unwrap_or(false));
+                let query = element.get_document("q").map_err(unreadable_error)?;
+                let update = with_id(query, element.get_document("u").map_err(unreadable_error)?)?;
                 let parts = [&upsert.to_le_bytes()[..], query.as_bytes(), update.as_bytes()];
                 let rest = parts.concat();
                 Ok(Write { kind: OP_UPDATE, flags: 0, collection, rest })
@@ -86,12 +87,12 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
             list(command, "updates")?.map(write).collect()
         }
         "delete" => {
-            let write = |one: Result<&RawDocument>| {
-                let one = one?;
-                // With a limit it is of one document.
-                let limit = one.get("limit").map_err(unreadable_error)?.and_then(to_integer);
+            let write = |element: Result<&RawDocument>| {
+                let element = element?;
+                // With a limit it removes one document.
+                let limit = element.get("limit").map_err(unreadable_error)?.and_then(to_integer);
                 let single = u32::from(limit == Some(1));
-                let rest = [&single.to_le_bytes()[..], subdocument(one, "q")?].concat();
+                let rest = [&single.to_le_bytes()[..], subdocument(element, "q")?].concat();
                 Ok(Write { kind: OP_DELETE, flags: 0, collection, rest })
             };
             list(command, "deletes")?.map(write).collect()
@@ -111,8 +112,8 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
     }
 }
 
-/// A document that replaces another keeps its `_id`: where there is none yet, `TokuMX` would make
-/// up one in place of the query's.
+/// Returns an update that has the query's `_id` if it replaces the document: where there is none
+/// yet, `TokuMX` would make up another `_id`.
 fn with_id<'d>(query: &RawDocument, update: &'d RawDocument) -> Result<Cow<'d, RawDocument>> {
     let first = update.iter().next().transpose().map_err(unreadable_error)?;
     let replaces = first.is_none_or(|(name, _)| !name.as_str().starts_with('$') && name != "_id");
@@ -128,20 +129,20 @@ fn with_id<'d>(query: &RawDocument, update: &'d RawDocument) -> Result<Cow<'d, R
     Ok(Cow::Owned(document))
 }
 
-/// The documents of a list in a command.
+/// Returns the documents of a list in a command.
 fn list<'c>(
     command: &'c RawDocument,
     name: &str,
 ) -> Result<impl Iterator<Item = Result<&'c RawDocument>>> {
     let array: &RawArray = command.get_array(name).map_err(unreadable_error)?;
-    Ok(array.into_iter().map(|one| match one.map_err(unreadable_error)? {
-        RawBsonRef::Document(one) => Ok(one),
+    Ok(array.into_iter().map(|element| match element.map_err(unreadable_error)? {
+        RawBsonRef::Document(element) => Ok(element),
         _ => Err(protocol_error("a write that is not a document")),
     }))
 }
 
-fn subdocument<'c>(one: &'c RawDocument, name: &str) -> Result<&'c [u8]> {
-    Ok(one.get_document(name).map_err(unreadable_error)?.as_bytes())
+fn subdocument<'c>(element: &'c RawDocument, name: &str) -> Result<&'c [u8]> {
+    Ok(element.get_document(name).map_err(unreadable_error)?.as_bytes())
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 /// The name of the set.
 pub(crate) const SET: &str = "kvdyno";
 
-/// The server's address, as it finds itself: relative to its directory.
+/// Returns the address by which the server finds itself, relative to its directory.
 pub(crate) fn own_address() -> String {
     format!("./{}", MongoDb::SOCKET)
 }
 
-/// Whether the server is a primary, which takes writes. Makes a set of a fresh server that is to be
-/// in one.
+/// Fails unless the server is a primary, which takes writes. Makes a replica set of a fresh server
+/// that is to be in one.
 pub(crate) fn check_primary(connection: &mut Connection) -> Result<()> {
     let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
     // `FerretDB` and a server without a set do not say `false`.

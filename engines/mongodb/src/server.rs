@@ -109,7 +109,7 @@ impl Served for MongoDb {
     }
 }
 
-/// Its data is in files of `SQLite`; it opens no connections.
+/// Adds the arguments of `FerretDB`. Its data is in files of `SQLite`; it opens no connections.
 fn ferretdb(command: &mut Command, options: &Options) {
     let synchronous = if options.durability == Durability::Commit { "FULL" } else { "OFF" };
     command.args(["--handler=sqlite", "--state-dir=.", "--telemetry=disable"]);
@@ -118,10 +118,11 @@ fn ferretdb(command: &mut Command, options: &Options) {
     command.args(["--listen-addr=", "--debug-addr=-", "--log-level=error"]);
 }
 
-/// What all kinds of mongod take: where its data is, where it listens, and its oplog.
+/// Adds the arguments of all kinds of mongod: where its data is, where it listens, and its oplog.
 fn set_common(command: &mut Command, options: &Options) -> Result<()> {
     command.args(["--dbpath", DATA, "--unixSocketPrefix", "."]);
-    // An address with a slash is a socket, of every version. Some make one of another name as well.
+    // In every version an address with a slash is a socket. Some versions create one of another
+    // name as well.
     command.args(["--bind_ip", &oplog::own_address()]);
     if options.integer("oplog_size")? > 0 {
         command.args(["--replSet", oplog::SET]);
@@ -129,7 +130,8 @@ fn set_common(command: &mut Command, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Its log is synced each 100 ms, or before an answer that asks for it.
+/// Adds the arguments of `TokuMX`. Its log is synced each 100 ms, or before an answer if the write
+/// asks for that.
 fn tokumx(command: &mut Command, options: &Options) -> Result<()> {
     set_common(command, options)?;
     // Its web console would take the socket.
@@ -173,7 +175,7 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
         bytes if wiredtiger => {
             set("wiredTigerEngineConfigString", &format!("cache_size={}M", (bytes >> 20).max(1)));
         }
-        // mmapv1 has none but the kernel's.
+        // mmapv1 has no cache but the kernel's.
         _ => {}
     }
     for (option, flag) in [
@@ -208,7 +210,7 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
     Ok(())
 }
 
-/// The first two numbers of a version.
+/// Returns the first two numbers of a version.
 fn numbers(version: &str) -> (u32, u32) {
     let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))

@@ -1,6 +1,6 @@
 //! The engine that does nothing and finds every key, so that its figures are the load generator's
-//! own cost; and, by its options, the engine that misbehaves on request, so that what
-//! finds it can be tested.
+//! own cost; and, by its options, the engine that misbehaves on request, so that the checks that
+//! find it can be tested.
 
 use crate::flight::{Answer, Flight};
 use crate::script::Script;
@@ -17,12 +17,12 @@ use std::time::Duration;
 /// The null engine.
 #[derive(Debug)]
 pub(crate) struct Null {
-    /// What every key holds.
+    /// The value of every key.
     value: Vec<u8>,
     script: Script,
-    /// Real contents, with `store = memory`.
+    /// The records; `None` unless `store = memory`.
     store: Option<Store>,
-    /// Held so that it counts against the RAM limit.
+    /// Memory that counts against the RAM limit.
     _memory: Vec<u8>,
 }
 
@@ -145,7 +145,7 @@ fn options() -> Vec<OptionSpec> {
     ]
 }
 
-/// Each page written once, or the kernel would not count it.
+/// Allocates memory and writes each page once, because the kernel would not count it otherwise.
 fn allocate_touched(bytes: u64) -> Result<Vec<u8>> {
     let bytes = bytes as usize;
     let mut memory = Vec::new();
@@ -161,7 +161,8 @@ fn allocate_touched(bytes: u64) -> Result<Vec<u8>> {
 pub(crate) struct NullSession<'e> {
     engine: &'e Null,
     value: &'e [u8],
-    /// All options at their defaults: each operation then costs this one predictable branch.
+    /// Whether all options have their defaults: each operation then costs this one predictable
+    /// branch.
     plain: bool,
     flight: Flight,
 }
@@ -250,7 +251,7 @@ impl Session for NullSession<'_> {
         }))
     }
 
-    /// One at a time, where there are contents.
+    /// Runs a transaction; with a store, one at a time.
     fn transaction<R>(
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
@@ -270,7 +271,8 @@ impl Session for NullSession<'_> {
     }
 }
 
-/// Shows as many records as requested without having any: that is the load generator's cost.
+/// Shows as many records as requested without having any, so that only the load generator's cost
+/// remains.
 fn as_many_as_asked_for(range: Range<'_>, value: &[u8], visit: &mut Records<'_>) -> u64 {
     let key = range.from.unwrap_or_default();
     let broken_off = (0..range.limit).find(|_| visit(key, value).is_break());

@@ -1,5 +1,5 @@
-//! Operations in flight of an engine that does none: each is done when it is taken on, and answered
-//! later and out of order, so that what keeps them apart is put to the test.
+//! Operations in flight of an engine that performs none. Each is done when it is submitted, and
+//! answered later and out of order, so that this tests how the caller tells answers apart.
 
 use kvdyno_engine::Result;
 
@@ -30,7 +30,7 @@ impl Flight {
         self.sent = self.waiting.len();
     }
 
-    /// Answers the younger half of what was sent.
+    /// Answers the newer half of the operations that were sent.
     pub(crate) fn complete(
         &mut self,
         value: &[u8],

@@ -1,4 +1,4 @@
-//! A graph that is not there: figures of it are what the load generator's requests cost.
+//! A graph without contents: its figures are the cost of the load generator's requests.
 
 use crate::engine::Null;
 use kvdyno_engine::Result;
@@ -7,7 +7,7 @@ use kvdyno_engine::graph::{
 };
 use std::ops::RangeInclusive;
 
-/// Finds every node, and no link.
+/// A graph that finds every node, and no link.
 pub(crate) struct NullGraph;
 
 impl GraphEngine for NullGraph {

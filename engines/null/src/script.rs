@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What to do to operations, and how many there were.
+/// The requested misbehaviour, and the number of operations so far.
 #[derive(Debug)]
 pub(crate) struct Script {
     lose_permille: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Script {
     hang_at_op: u64,
     close: Duration,
     spins: u64,
-    /// What [`busy_wait`] is called with so that it takes `latency_ns` on average.
+    /// The argument of [`busy_wait`] for which it takes `latency_ns` on average; `None`: no wait.
     wait: Option<Duration>,
     operations: AtomicU64,
     pub(crate) events: EventLog,
@@ -41,7 +41,7 @@ impl Script {
         })
     }
 
-    /// Whether it does nothing.
+    /// Returns whether the script changes no operation.
     pub(crate) fn is_empty(&self) -> bool {
         let numbers = [
             self.lose_permille,
@@ -63,7 +63,7 @@ impl Script {
         sleep(self.close);
     }
 
-    /// What happens to the next operation.
+    /// Applies the requested misbehaviour to the next operation.
     pub(crate) fn step(&self) -> Result<()> {
         let number = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
         if number == self.hang_at_op {
@@ -94,13 +94,13 @@ impl Script {
         Ok(())
     }
 
-    /// Whether `key` is one of the lost: the same keys every time.
+    /// Returns whether `key` is lost; the same keys are lost every time.
     pub(crate) fn is_lost(&self, key: &[u8]) -> bool {
         self.lose_permille > 0 && hash(key) % 1000 < self.lose_permille
     }
 }
 
-/// FNV-1a, and a last mixing step because its low bits alone are weak.
+/// Returns a hash by FNV-1a, with a last mixing step because its low bits alone are weak.
 fn hash(key: &[u8]) -> u64 {
     let fnv = key.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -114,9 +114,9 @@ fn busy_wait(time: Duration) {
     while start.elapsed() < time {}
 }
 
-/// Reading the clock takes tens of nanoseconds, and a wait ends between two readings. So the
-/// requested wait is shortened by the excess that trials found. The shortest trial counts: a busy
-/// machine makes trials longer.
+/// Returns the wait to request for a latency. Reading the clock takes tens of nanoseconds, and a
+/// wait ends between two readings. So the requested wait is shortened by the excess that trials
+/// found. The shortest trial counts: a busy machine makes trials longer.
 fn calibrate_wait(latency: Duration) -> Duration {
     const NEGLIGIBLE_FROM: Duration = Duration::from_micros(10);
     const ROUNDS: u32 = 3;

@@ -1,5 +1,5 @@
-//! An ordered map behind a lock: contents for tests that must read what they wrote. It is stored in
-//! one file while the engine is closed, and is not optimised.
+//! An ordered map behind a lock, for tests that must read back their writes. It is stored in one
+//! file while the engine is closed, and is not optimised.
 
 use kvdyno_engine::{
     Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor,
@@ -54,7 +54,7 @@ impl Store {
         self.read().len() as u64
     }
 
-    /// All writes under one lock: a reader sees all of them or none.
+    /// Performs all writes under one lock: a reader sees all of them or none.
     pub(crate) fn write(&self, writes: &[BatchWrite<'_>]) {
         let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
         for write in writes {
@@ -65,7 +65,7 @@ impl Store {
         }
     }
 
-    /// Runs `body` exclusively; undone if it fails.
+    /// Runs `body` exclusively; its changes are undone if it fails.
     pub(crate) fn transaction<R>(
         &self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
@@ -76,24 +76,25 @@ impl Store {
     }
 }
 
-/// Shows the records of `range` that `visit` takes (it gives none for one it does not).
+/// Shows the records of `range`. Returns how many `visit` accepted: it returns `None` for the
+/// others.
 pub(crate) fn scan(
     records: &Map,
     range: Range<'_>,
     mut visit: impl FnMut(&[u8], &[u8]) -> Option<ControlFlow<()>>,
 ) -> u64 {
     let from = range.from.map_or(Bound::Unbounded, Bound::Included);
-    let mut shown = 0;
+    let mut count = 0;
     let mut show = |(key, value): (&Vec<u8>, &Vec<u8>)| {
-        if shown == range.limit || range.ends_before(key) {
+        if count == range.limit || range.ends_before(key) {
             return ControlFlow::Break(());
         }
         visit(key, value).map_or(ControlFlow::Continue(()), |flow| {
-            shown += 1;
+            count += 1;
             flow
         })
     };
-    // How it ended shows in how many were shown.
+    // The count shows how the loop ended.
     let _ = match range.direction {
         Direction::Forward => {
             records.range::<[u8], _>((from, Bound::Unbounded)).try_for_each(&mut show)
@@ -102,7 +103,7 @@ pub(crate) fn scan(
             records.range::<[u8], _>((Bound::Unbounded, from)).rev().try_for_each(&mut show)
         }
     };
-    shown
+    count
 }
 
 /// A transaction: it changes the records directly, and keeps their old values.

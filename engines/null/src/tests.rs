@@ -1,4 +1,4 @@
-//! The null engine against the conformance kit, and its misbehaviour.
+//! Tests of the null engine with the conformance kit, and of its misbehaviour.
 
 use crate::engine::Null;
 use kvdyno_engine::conformance::{self, Adjust, Adjusted};
@@ -21,8 +21,7 @@ fn conforms_with_contents() {
     assert!(report.conforms(), "{report}");
 }
 
-/// The kit must find what a load generator will meet: an engine that loses a twentieth of its
-/// keys.
+/// The kit must find an engine that loses a twentieth of its keys.
 #[test]
 fn an_engine_that_loses_keys_does_not_conform() {
     let scratch = tempfile::tempdir().unwrap();
@@ -33,7 +32,8 @@ fn an_engine_that_loses_keys_does_not_conform() {
     assert!(failed.contains(&"scan forward"), "{report}");
 }
 
-/// The null engine with `store = memory`, held to what it then claims; it loses keys.
+/// The null engine with `store = memory`, which must fulfil the claims that it then makes; it loses
+/// keys.
 struct Memory<const LOSE_PERMILLE: u64>;
 
 impl<const LOSE_PERMILLE: u64> Adjust for Memory<LOSE_PERMILLE> {
@@ -94,7 +94,8 @@ fn fails_the_share_asked_for() {
 fn pauses_once_and_tells() {
     let engine = open(&[("pause_at_op", 3), ("pause_ms", 30)]);
     let mut session = engine.session().unwrap();
-    // A busy machine may hold up others, too: the events say that only one was meant to be slow.
+    // A busy machine may delay other operations, too: the events say that only one was meant to be
+    // slow.
     let slow = (0..5).filter(|_| {
         let start = Instant::now();
         session.put(b"key", b"value").unwrap();

@@ -1,5 +1,5 @@
-/* LMDB as a plugin, to compare with kvdyno's adapter in Rust: as many of its calls as the adapter
- * makes. An engine's author would begin like this. */
+/* LMDB as a plugin, to compare with kvdyno's adapter in Rust: it makes as many calls of LMDB as the
+ * adapter. An engine's author would begin like this. */
 #include "kvdyno_engine.h"
 
 #include <errno.h>
@@ -46,85 +46,85 @@ static int result(int code, char *message) {
   }
 }
 
-static int open_database(const kvdyno_opening *opening, void **opened, char *message) {
+static int open_database(const kvdyno_opening *opening, void **database_out, char *message) {
   unsigned sync = opening->durability == KVDYNO_COMMIT ? 0 : MDB_NOSYNC;
   size_t records = opening->records_max * 2 * (opening->key_bytes + opening->value_bytes_max + 64);
-  database *made = calloc(1, sizeof(database));
+  database *self = calloc(1, sizeof(database));
   MDB_txn *txn = NULL;
-  if (made == NULL) return result(ENOMEM, message);
-  int code = mdb_env_create(&made->env);
-  if (code == 0) code = mdb_env_set_mapsize(made->env, records + ((size_t)1 << 30));
-  if (code == 0) code = mdb_env_set_maxreaders(made->env, (unsigned)opening->sessions + 126);
+  if (self == NULL) return result(ENOMEM, message);
+  int code = mdb_env_create(&self->env);
+  if (code == 0) code = mdb_env_set_mapsize(self->env, records + ((size_t)1 << 30));
+  if (code == 0) code = mdb_env_set_maxreaders(self->env, (unsigned)opening->sessions + 126);
   if (code == 0) {
-    code = mdb_env_open(made->env, opening->dir, sync | MDB_NORDAHEAD | MDB_NOTLS, 0644);
+    code = mdb_env_open(self->env, opening->dir, sync | MDB_NORDAHEAD | MDB_NOTLS, 0644);
   }
-  if (code == 0) code = mdb_txn_begin(made->env, NULL, 0, &txn);
-  if (code == 0) code = mdb_dbi_open(txn, NULL, 0, &made->dbi);
+  if (code == 0) code = mdb_txn_begin(self->env, NULL, 0, &txn);
+  if (code == 0) code = mdb_dbi_open(txn, NULL, 0, &self->dbi);
   if (code == 0) code = mdb_txn_commit(txn);
   if (code == 0) {
-    *opened = made;
+    *database_out = self;
   } else {
-    mdb_env_close(made->env);
-    free(made);
+    mdb_env_close(self->env);
+    free(self);
   }
   return result(code, message);
 }
 
-static int sync_database(void *opened, char *message) {
-  return result(mdb_env_sync(((database *)opened)->env, 1), message);
+static int sync_database(void *handle, char *message) {
+  return result(mdb_env_sync(((database *)handle)->env, 1), message);
 }
 
-static int close_database(void *opened, char *message) {
-  database *closed = opened;
-  int code = mdb_env_sync(closed->env, 1);
-  mdb_env_close(closed->env);
-  free(closed);
+static int close_database(void *handle, char *message) {
+  database *self = handle;
+  int code = mdb_env_sync(self->env, 1);
+  mdb_env_close(self->env);
+  free(self);
   return result(code, message);
 }
 
-static int open_session(void *opened, char *message, void **session_out) {
-  session *made = calloc(1, sizeof(session));
-  if (made == NULL) return result(ENOMEM, message);
-  made->database = opened;
-  made->message = message;
-  int code = mdb_txn_begin(made->database->env, NULL, MDB_RDONLY, &made->reader);
+static int open_session(void *handle, char *message, void **session_out) {
+  session *self = calloc(1, sizeof(session));
+  if (self == NULL) return result(ENOMEM, message);
+  self->database = handle;
+  self->message = message;
+  int code = mdb_txn_begin(self->database->env, NULL, MDB_RDONLY, &self->reader);
   if (code == 0) {
-    mdb_txn_reset(made->reader);
-    *session_out = made;
+    mdb_txn_reset(self->reader);
+    *session_out = self;
   } else {
-    free(made);
+    free(self);
   }
   return result(code, message);
 }
 
-static void close_session(void *opened) {
-  mdb_txn_abort(((session *)opened)->reader);
-  free(opened);
+static void close_session(void *handle) {
+  mdb_txn_abort(((session *)handle)->reader);
+  free(handle);
 }
 
 static MDB_val val(const void *data, size_t size) {
-  MDB_val made = {size, (void *)data};
-  return made;
+  MDB_val item = {size, (void *)data};
+  return item;
 }
 
-static int get(void *opened, const void *key, size_t key_size, kvdyno_value *value) {
-  session *self = opened;
+static int get(void *handle, const void *key, size_t key_size, kvdyno_value *value) {
+  session *self = handle;
   MDB_txn *txn = self->writer;
-  MDB_val asked = val(key, key_size), found;
+  MDB_val key_val = val(key, key_size), found;
   int code = 0;
   if (txn == NULL) {
     txn = self->reader;
     code = mdb_txn_renew(txn);
   }
   if (code == 0) {
-    code = mdb_get(txn, self->database->dbi, &asked, &found);
+    code = mdb_get(txn, self->database->dbi, &key_val, &found);
     if (code == 0) value->show(value, found.mv_data, found.mv_size);
   }
   if (txn == self->reader) mdb_txn_reset(txn);
   return result(code, self->message);
 }
 
-static int change(session *self, const kvdyno_write *writes, size_t count) {
+static int apply_writes(session *self, const kvdyno_write *writes, size_t count) {
   MDB_txn *txn = self->writer;
   MDB_dbi dbi = self->database->dbi;
   int code = txn != NULL ? 0 : mdb_txn_begin(self->database->env, NULL, 0, &txn);
@@ -148,24 +148,24 @@ static int change(session *self, const kvdyno_write *writes, size_t count) {
   return result(code, self->message);
 }
 
-static int put(void *opened, const void *key, size_t key_size, const void *value,
+static int put(void *handle, const void *key, size_t key_size, const void *value,
                size_t value_size) {
   kvdyno_write write = {0, key, key_size, value, value_size};
-  return change(opened, &write, 1);
+  return apply_writes(handle, &write, 1);
 }
 
-static int remove_key(void *opened, const void *key, size_t key_size) {
+static int remove_key(void *handle, const void *key, size_t key_size) {
   kvdyno_write write = {1, key, key_size, NULL, 0};
-  return change(opened, &write, 1);
+  return apply_writes(handle, &write, 1);
 }
 
-static int write_batch(void *opened, const kvdyno_write *writes, size_t count) {
-  return change(opened, writes, count);
+static int write_batch(void *handle, const kvdyno_write *writes, size_t count) {
+  return apply_writes(handle, writes, count);
 }
 
-/* Forward alone. */
-static int scan(void *opened, const kvdyno_range *range, kvdyno_records *records) {
-  session *self = opened;
+/* Scans forward alone: the description claims no other direction. */
+static int scan(void *handle, const kvdyno_range *range, kvdyno_records *records) {
+  session *self = handle;
   MDB_txn *txn = self->writer;
   MDB_val key = val(range->from, range->from_size), value;
   MDB_cursor *cursor;
@@ -180,8 +180,8 @@ static int scan(void *opened, const kvdyno_range *range, kvdyno_records *records
     MDB_val until = val(range->until, range->until_size);
     while (code == 0) {
       if (range->until != NULL && mdb_cmp(txn, self->database->dbi, &key, &until) >= 0) break;
-      kvdyno_record shown = {key.mv_data, key.mv_size, value.mv_data, value.mv_size};
-      if (records->show(records, &shown, 1)) break;
+      kvdyno_record record = {key.mv_data, key.mv_size, value.mv_data, value.mv_size};
+      if (records->show(records, &record, 1)) break;
       code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
     mdb_cursor_close(cursor);
@@ -190,20 +190,20 @@ static int scan(void *opened, const kvdyno_range *range, kvdyno_records *records
   return code == MDB_NOTFOUND ? KVDYNO_OK : result(code, self->message);
 }
 
-static int begin(void *opened) {
-  session *self = opened;
+static int begin(void *handle) {
+  session *self = handle;
   return result(mdb_txn_begin(self->database->env, NULL, 0, &self->writer), self->message);
 }
 
-static int commit(void *opened) {
-  session *self = opened;
-  MDB_txn *ended = self->writer;
+static int commit(void *handle) {
+  session *self = handle;
+  MDB_txn *txn = self->writer;
   self->writer = NULL;
-  return result(mdb_txn_commit(ended), self->message);
+  return result(mdb_txn_commit(txn), self->message);
 }
 
-static void rollback(void *opened) {
-  session *self = opened;
+static void rollback(void *handle) {
+  session *self = handle;
   mdb_txn_abort(self->writer);
   self->writer = NULL;
 }

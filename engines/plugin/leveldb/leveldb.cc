@@ -1,4 +1,4 @@
-// LevelDB as a plugin of kvdyno: its calls, and what it says of itself.
+// LevelDB as a plugin of kvdyno: its description, and the functions of kvdyno_engine.h.
 //
 // LevelDB's own C API returns every value in memory from malloc. These functions call its C++ API
 // with slices and strings that a session keeps. `kvdyno engines get` and `kvdyno engines build`
@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 struct Database {
-  // The database goes before what it uses, and after those that settle it.
+  // Destroyed from the last to the first: threads that settle, the database, then what it uses.
   std::unique_ptr<leveldb::Cache> cache;
   std::unique_ptr<const leveldb::FilterPolicy> filter;
   std::unique_ptr<leveldb::DB> db;
@@ -48,17 +48,17 @@ struct Session {
   char* message;
   leveldb::ReadOptions read;
   leveldb::WriteOptions write;
-  // Both keep their memory from call to call.
+  // These two keep their memory from call to call.
   std::string value;
   leveldb::WriteBatch batch;
   // The iterator of a walk.
   std::unique_ptr<leveldb::Iterator> walking;
 };
 
-// There is no class `none`: the log cannot be switched off. With assertions, the library has the
-// names of functions that use them. Planning: a random load of 1 M x 16/100 bytes took as much room
-// as the data at rest, and wrote it 5.4 times (4.7 with 4000-byte values), before its deeper levels
-// were full; while compacting as RocksDB.
+// There is no class `none`: the log cannot be switched off. `assertions`: with assertions, the
+// library has the names of functions that use them. `planning`: a random load of 1 M x 16/100 bytes
+// took as much room as the data at rest, and wrote it 5.4 times (4.7 with 4000-byte values), before
+// its deeper levels were full. While it compacts, the factors are as RocksDB's.
 const char* Describe() {
   static const std::string text = R"({"name": "leveldb", "title": "LevelDB", "version": ")" +
                                   std::to_string(leveldb::kMajorVersion) + "." +
@@ -111,7 +111,7 @@ const char* Describe() {
 int Fail(const Status& status, char* message) {
   std::string text = status.ToString();
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  // LevelDB names both, but not which of them the database has.
+  // LevelDB names both comparators, but not which of them the database has.
   if (says("does not match existing comparator")) {
     text += "; hint: the first is the database's, and kvdyno opens databases with the second alone";
   }
@@ -128,11 +128,11 @@ int Result(const Status& status, char* message) {
   return status.IsNotFound() ? KVDYNO_NOT_FOUND : Fail(status, message);
 }
 
-bool Is(const kvdyno_opening* opening, const char* option, const char* word) {
+bool OptionIs(const kvdyno_opening* opening, const char* option, const char* word) {
   return std::string(kvdyno_text(opening, option)) == word;
 }
 
-int Open(const kvdyno_opening* opening, void** opened, char* message) {
+int Open(const kvdyno_opening* opening, void** database_out, char* message) {
   auto database = std::make_unique<Database>();
   const auto integer = [opening](const char* name) { return kvdyno_integer(opening, name); };
   leveldb::Options options;
@@ -143,8 +143,8 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
   options.block_size = integer("block_size");
   options.block_restart_interval = static_cast<int>(integer("block_restart_interval"));
   options.max_open_files = static_cast<int>(integer("max_open_files"));
-  options.compression =
-      Is(opening, "compression", "snappy") ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+  options.compression = OptionIs(opening, "compression", "snappy") ? leveldb::kSnappyCompression
+                                                                   : leveldb::kNoCompression;
   database->cache.reset(leveldb::NewLRUCache(integer("block_cache")));
   options.block_cache = database->cache.get();
   if (const auto bits = integer("bloom_bits"); bits > 0) {
@@ -152,38 +152,38 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
     options.filter_policy = database->filter.get();
   }
   database->sync = opening->durability == KVDYNO_COMMIT;
-  database->compact_to_settle = Is(opening, "settle", "compact");
-  // The thread that compacts would have the name of the one that needs it first.
+  database->compact_to_settle = OptionIs(opening, "settle", "compact");
+  // The thread that compacts would inherit the name of the thread that needs it first.
   options.env->Schedule([](void*) { pthread_setname_np(pthread_self(), "leveldb"); }, nullptr);
   leveldb::DB* db = nullptr;
   const Status status = leveldb::DB::Open(options, opening->dir, &db);
   database->db.reset(db);
-  if (status.ok()) *opened = database.release();
+  if (status.ok()) *database_out = database.release();
   return Result(status, message);
 }
 
-int Close(void* opened, char*) {
-  delete static_cast<Database*>(opened);
+int Close(void* handle, char*) {
+  delete static_cast<Database*>(handle);
   return KVDYNO_OK;
 }
 
-// Of the range of the empty key alone, a compaction does what comes before every one: it writes the
-// memtable to a table, and syncs that.
+// Writes the memtable to a table, and syncs that: every compaction begins with this, and one of the
+// range of the empty key alone does no more.
 void WriteMemtable(leveldb::DB* db) {
   const Slice empty;
   db->CompactRange(&empty, &empty);
 }
 
-// A log that is full is closed without a sync, so that a synced write behind it would not be
-// enough: all goes into tables, which are synced.
-int Sync(void* opened, char*) {
-  auto* database = static_cast<Database*>(opened);
+// LevelDB closes a full log without a sync, so a synced write after it would not be enough. Instead
+// all data goes into tables, which are synced.
+int Sync(void* handle, char*) {
+  auto* database = static_cast<Database*>(handle);
   if (!database->sync) WriteMemtable(database->db.get());
   return KVDYNO_OK;
 }
 
-// Whether LevelDB would compact: four files in level 0, 10 MiB in level 1, ten times as much in
-// each below (VersionSet::Finalize); the last is never over its size.
+// Returns whether LevelDB would compact: at four files in level 0, 10 MiB in level 1, ten times as
+// much in each level below (VersionSet::Finalize); the last level is never over its size.
 bool WantsCompaction(leveldb::DB* db) {
   constexpr int kLevels = 7;
   std::string tables;
@@ -202,7 +202,7 @@ bool WantsCompaction(leveldb::DB* db) {
   return wants;
 }
 
-// Between two compactions no level may be over its size for a moment.
+// Looks several times: between two compactions, no level may be over its size for a moment.
 bool WaitUntilIdle(leveldb::DB* db, Clock::time_point deadline) {
   for (int idle = 0; idle < 3; idle = WantsCompaction(db) ? 0 : idle + 1) {
     if (Clock::now() >= deadline) return false;
@@ -211,10 +211,10 @@ bool WaitUntilIdle(leveldb::DB* db, Clock::time_point deadline) {
   return true;
 }
 
-// LevelDB has no call that waits, and no call that can be cancelled. A thread does both, and
-// continues in the background if a compaction exceeds the limit.
-int Settle(void* opened, uint64_t limit_ns, int* idle, char* note, char*) {
-  auto* database = static_cast<Database*>(opened);
+// LevelDB has no call that waits for compactions, and cannot cancel one. So a thread compacts and
+// waits, and continues in the background if a compaction exceeds the limit.
+int Settle(void* handle, uint64_t limit_ns, int* idle, char* note, char*) {
+  auto* database = static_cast<Database*>(handle);
   const std::chrono::nanoseconds limit(std::min<uint64_t>(limit_ns, INT64_MAX / 4));
   const auto deadline = Clock::now() + limit;
   auto settling = std::async(std::launch::async, [database, deadline] {
@@ -234,8 +234,8 @@ int Settle(void* opened, uint64_t limit_ns, int* idle, char* note, char*) {
   return KVDYNO_OK;
 }
 
-void Counters(void* opened, kvdyno_counters* counters) {
-  auto* database = static_cast<Database*>(opened);
+void Counters(void* handle, kvdyno_counters* counters) {
+  auto* database = static_cast<Database*>(handle);
   const auto add = [&](const std::string& name) {
     std::string text;
     if (!database->db->GetProperty(name, &text)) return;
@@ -255,11 +255,11 @@ void Counters(void* opened, kvdyno_counters* counters) {
   }
 }
 
-int OpenSession(void* opened, char* message, void** session) {
-  auto* database = static_cast<Database*>(opened);
-  auto* made = new Session{database->db.get(), message, {}, {}, {}, {}, {}};
-  made->write.sync = database->sync;
-  *session = made;
+int OpenSession(void* handle, char* message, void** session) {
+  auto* database = static_cast<Database*>(handle);
+  auto* self = new Session{database->db.get(), message, {}, {}, {}, {}, {}};
+  self->write.sync = database->sync;
+  *session = self;
   return KVDYNO_OK;
 }
 
@@ -268,26 +268,26 @@ void CloseSession(void* session) { delete static_cast<Session*>(session); }
 Slice View(const void* data, size_t size) { return {static_cast<const char*>(data), size}; }
 
 // The value lies in the session until its next get.
-int Get(void* opened, const void* key, size_t key_size, kvdyno_value* value) {
-  auto* self = static_cast<Session*>(opened);
+int Get(void* handle, const void* key, size_t key_size, kvdyno_value* value) {
+  auto* self = static_cast<Session*>(handle);
   const Status status = self->db->Get(self->read, View(key, key_size), &self->value);
   value->data = self->value.data();
   value->size = self->value.size();
   return Result(status, self->message);
 }
 
-int Put(void* opened, const void* key, size_t key_size, const void* value, size_t size) {
-  auto* self = static_cast<Session*>(opened);
+int Put(void* handle, const void* key, size_t key_size, const void* value, size_t size) {
+  auto* self = static_cast<Session*>(handle);
   return Result(self->db->Put(self->write, View(key, key_size), View(value, size)), self->message);
 }
 
-int Remove(void* opened, const void* key, size_t key_size) {
-  auto* self = static_cast<Session*>(opened);
+int Remove(void* handle, const void* key, size_t key_size) {
+  auto* self = static_cast<Session*>(handle);
   return Result(self->db->Delete(self->write, View(key, key_size)), self->message);
 }
 
-int Write(void* opened, const kvdyno_write* writes, size_t count) {
-  auto* self = static_cast<Session*>(opened);
+int Write(void* handle, const kvdyno_write* writes, size_t count) {
+  auto* self = static_cast<Session*>(handle);
   self->batch.Clear();
   for (const kvdyno_write* write = writes; write != writes + count; write++) {
     if (write->removes) {
@@ -299,7 +299,7 @@ int Write(void* opened, const kvdyno_write* writes, size_t count) {
   return Result(self->db->Write(self->write, &self->batch), self->message);
 }
 
-// To the key, or to the next there is in this direction.
+// Moves to the key with which the range begins, or to the next one in its direction.
 void Seek(leveldb::Iterator* records, const kvdyno_range* range) {
   if (range->from == nullptr) {
     return range->reverse ? records->SeekToLast() : records->SeekToFirst();
@@ -316,9 +316,9 @@ void Seek(leveldb::Iterator* records, const kvdyno_range* range) {
 
 void Step(leveldb::Iterator* records, bool reverse) { reverse ? records->Prev() : records->Next(); }
 
-// Shows the records from where the iterator stands. Whether it stands on the one that was shown
-// last, as no more are wanted: a step would cost time for nothing.
-bool Show(leveldb::Iterator* records, const kvdyno_range* range, kvdyno_records* shown) {
+// Shows the records from the iterator's position on. Returns whether the iterator stays on the last
+// record shown, which saves a step, because kvdyno needs no more; false at the end of the range.
+bool Show(leveldb::Iterator* records, const kvdyno_range* range, kvdyno_records* sink) {
   const Slice until = View(range->until, range->until_size);
   for (; records->Valid(); Step(records, range->reverse)) {
     const Slice key = records->key(), value = records->value();
@@ -327,22 +327,22 @@ bool Show(leveldb::Iterator* records, const kvdyno_range* range, kvdyno_records*
       if (range->reverse ? order < 0 : order >= 0) return false;
     }
     const kvdyno_record record{key.data(), key.size(), value.data(), value.size()};
-    if (shown->show(shown, &record, 1)) return true;
+    if (sink->show(sink, &record, 1)) return true;
   }
   return false;
 }
 
-int Scan(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
-  auto* self = static_cast<Session*>(opened);
+int Scan(void* handle, const kvdyno_range* range, kvdyno_records* sink) {
+  auto* self = static_cast<Session*>(handle);
   const std::unique_ptr<leveldb::Iterator> records(self->db->NewIterator(self->read));
   Seek(records.get(), range);
-  Show(records.get(), range, shown);
+  Show(records.get(), range, sink);
   return Result(records->status(), self->message);
 }
 
-// With one iterator from its beginning to its end, as db_bench reads in sequence.
-int Walk(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
-  auto* self = static_cast<Session*>(opened);
+// A walk has one iterator from its beginning to its end, as a sequential read of db_bench.
+int Walk(void* handle, const kvdyno_range* range, kvdyno_records* sink) {
+  auto* self = static_cast<Session*>(handle);
   auto& records = self->walking;
   const auto stands_on_last = [&] {
     return range->from != nullptr && records != nullptr && records->Valid() &&
@@ -353,9 +353,9 @@ int Walk(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
     Seek(records.get(), range);
   }
   if (stands_on_last()) Step(records.get(), range->reverse);
-  const bool stands = Show(records.get(), range, shown);
+  const bool is_on_last = Show(records.get(), range, sink);
   const int result = Result(records->status(), self->message);
-  if (!stands) records.reset();
+  if (!is_on_last) records.reset();
   return result;
 }
 

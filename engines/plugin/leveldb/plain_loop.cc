@@ -1,5 +1,5 @@
-// The calls that a get is, as a program of C++ makes them: what
-// `engines/plugin/examples/plugin_reads.rs` compares with.
+// LevelDB's reads in a plain loop in C++: `engines/plugin/examples/plugin_reads.rs` compares the
+// plugin's reads with them.
 //
 // usage: plain_loop DIRECTORY read ROUND  prints the nanoseconds that the reads of a round took
 #include <leveldb/cache.h>
@@ -25,12 +25,12 @@ void Check(const leveldb::Status& status) {
   }
 }
 
-void ToKey(uint64_t number, char key[16]) {
+void WriteKey(uint64_t number, char key[16]) {
   std::memset(key, 0, 16);
   for (int at = 15; at >= 8; at--, number >>= 8) key[at] = static_cast<char>(number);
 }
 
-// SplitMix64.
+// Returns the next number of SplitMix64.
 uint64_t Next(uint64_t* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -38,7 +38,7 @@ uint64_t Next(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-// Of the thread's processor: others on the machine count less.
+// Returns the processor time of this thread, on which others on the machine have less effect.
 uint64_t Now() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -48,20 +48,20 @@ uint64_t Now() {
 uint64_t ReadAll(leveldb::DB* db, uint64_t state) {
   static char keys[kBlock][16];
   volatile uint64_t sink;
-  uint64_t took = 0, sum = 0;
+  uint64_t elapsed = 0, sum = 0;
   std::string value;
   for (int block = 0; block < kBlocks; block++) {
-    for (auto& key : keys) ToKey(Next(&state) % kRecords, key);
+    for (auto& key : keys) WriteKey(Next(&state) % kRecords, key);
     const uint64_t start = Now();
     for (const auto& key : keys) {
       Check(db->Get(leveldb::ReadOptions(), leveldb::Slice(key, 16), &value));
       for (const char byte : value) sum += static_cast<unsigned char>(byte);
     }
-    took += Now() - start;
+    elapsed += Now() - start;
   }
   sink = sum;
   (void)sink;
-  return took;
+  return elapsed;
 }
 
 }  // namespace

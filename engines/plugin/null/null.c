@@ -1,4 +1,5 @@
-/* The engine that does nothing, in C: its figures beside those of `null` are what the header costs. */
+/* The engine that does nothing, in C: the difference of its figures from those of engine `null` is
+ * the cost of the header. */
 #include "kvdyno_engine.h"
 
 #include <stdlib.h>
@@ -15,22 +16,22 @@ static const char *describe(void) {
          "\"planning\": {\"space_factor\": 0, \"write_factor\": 0, \"ram_bytes_min\": 1048576}}";
 }
 
-static int open_database(const kvdyno_opening *opening, void **opened, char *message) {
+static int open_database(const kvdyno_opening *opening, void **database_out, char *message) {
   size_t size = (size_t)opening->value_bytes_mean;
-  database *made = malloc(sizeof(database) + size);
-  if (made == NULL) {
+  database *self = malloc(sizeof(database) + size);
+  if (self == NULL) {
     strcpy(message, "out of memory");
     return KVDYNO_MEMORY;
   }
-  made->size = size;
-  memset(made->value, 'v', size);
-  *opened = made;
+  self->size = size;
+  memset(self->value, 'v', size);
+  *database_out = self;
   return KVDYNO_OK;
 }
 
-static int open_session(void *opened, char *message, void **session) {
+static int open_session(void *handle, char *message, void **session) {
   (void)message;
-  *session = opened;
+  *session = handle;
   return KVDYNO_OK;
 }
 
@@ -54,9 +55,9 @@ static int put(void *session, const void *key, size_t key_size, const void *valu
   return KVDYNO_OK;
 }
 
-static int close_database(void *opened, char *message) {
+static int close_database(void *handle, char *message) {
   (void)message;
-  free(opened);
+  free(handle);
   return KVDYNO_OK;
 }
 

@@ -1,5 +1,5 @@
-/* PerconaFT, the fractal tree of TokuDB and TokuMX, as a plugin of kvdyno: its calls, and what it says
- * of itself. It is compiled against the header of a build of yours, and linked with its library. */
+/* PerconaFT, the fractal tree of TokuDB and TokuMX, as a plugin of kvdyno. It is compiled against
+ * the header of a build of yours, and linked with its library. */
 #include "kvdyno_engine.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@ typedef struct session {
   DB_TXN *txn; /* the transaction under way, or null */
 } session;
 
-#define TEXT_OF(macro) #macro
-#define TEXT(macro) TEXT_OF(macro)
-/* Of Berkeley DB's interface, which is all that the header has. */
+#define QUOTE(macro) #macro
+#define TEXT(macro) QUOTE(macro)
+/* The version of Berkeley DB's interface: the header has no other. */
 #define VERSION TEXT(DB_VERSION_MAJOR) "." TEXT(DB_VERSION_MINOR) "." TEXT(DB_VERSION_PATCH)
-/* Of TokuDB's manual, which is the engine's tuning guide: its defaults there. */
+/* TokuDB's manual, the source of the tuned values: its defaults are the engine's tuning guide. */
 #define MANUAL "\"docs.percona.com/percona-server/8.0/tokudb-variables.html\""
 #define COUNT(name, least, most, value, help)                                       \
   "{\"name\": \"" name "\", \"kind\": {\"integer\": {\"min\": " #least ", \"max\": " #most "}}," \
@@ -61,8 +61,8 @@ static const char *describe(void) {
                "Milliseconds between syncs of the log in class none; 0: none.") ","
          COUNT("lock_timeout", 0, 3600000, 4000, "Longest wait for a lock, in milliseconds.")
          " ],"
-         /* Random load of 1 M x 16/500 bytes in batches of 100, a sync each; half a GiB beside the
-            cache. */
+         /* Measured with a random load of 1 M x 16/500 bytes in batches of 100, a sync each; RAM is
+            half a GiB beside the cache. */
          " \"planning\": {\"space_factor\": 2.5, \"write_factor\": 28, \"ram_bytes_min\": 536870912}}";
 }
 
@@ -86,10 +86,10 @@ static int result(int code, char *message) {
 }
 
 static DBT dbt(const void *data, size_t size) {
-  DBT made = {0};
-  made.data = (void *)data;
-  made.size = (uint32_t)size;
-  return made;
+  DBT item = {0};
+  item.data = (void *)data;
+  item.size = (uint32_t)size;
+  return item;
 }
 
 static TOKU_COMPRESSION_METHOD compression(const char *name) {
@@ -108,7 +108,7 @@ static int open_env(DB_ENV *env, const kvdyno_opening *opening) {
   if (code == 0) code = env->set_lock_timeout(env, kvdyno_integer(opening, "lock_timeout"), NULL);
   if (code == 0) code = env->open(env, opening->dir, flags, 0644);
   if (code != 0) return code;
-  /* What runs in the background is known after the open. */
+  /* Background work is set up after the open. */
   if (opening->durability == KVDYNO_NONE) {
     env->change_fsync_log_period(env, (uint32_t)kvdyno_integer(opening, "fsync_log_period"));
   }
@@ -118,15 +118,15 @@ static int open_env(DB_ENV *env, const kvdyno_opening *opening) {
   return 0;
 }
 
-/* What is set before the open holds for a new tree; one that exists keeps its own. */
-static int open_tree(database *made, const kvdyno_opening *opening) {
+/* Settings before the open hold for a new tree; an existing tree keeps its own. */
+static int open_tree(database *self, const kvdyno_opening *opening) {
   DB_TXN *txn = NULL;
-  int code = db_create(&made->tree, made->env, 0);
+  int code = db_create(&self->tree, self->env, 0);
   if (code != 0) {
-    made->tree = NULL;
+    self->tree = NULL;
     return code;
   }
-  DB *tree = made->tree;
+  DB *tree = self->tree;
   code = tree->set_pagesize(tree, (uint32_t)kvdyno_integer(opening, "block_size"));
   if (code == 0) {
     code = tree->set_readpagesize(tree, (uint32_t)kvdyno_integer(opening, "read_block_size"));
@@ -135,7 +135,7 @@ static int open_tree(database *made, const kvdyno_opening *opening) {
   if (code == 0) {
     code = tree->set_compression_method(tree, compression(kvdyno_text(opening, "compression")));
   }
-  if (code == 0) code = made->env->txn_begin(made->env, NULL, &txn, 0);
+  if (code == 0) code = self->env->txn_begin(self->env, NULL, &txn, 0);
   if (code != 0) return code;
   code = tree->open(tree, txn, "records", NULL, DB_BTREE, DB_CREATE | DB_THREAD, 0644);
   if (code == 0) return txn->commit(txn, DB_TXN_SYNC);
@@ -143,53 +143,53 @@ static int open_tree(database *made, const kvdyno_opening *opening) {
   return code;
 }
 
-static int close_all(database *closed) {
-  int tree_code = closed->tree == NULL ? 0 : closed->tree->close(closed->tree, 0);
-  int code = closed->env->close(closed->env, 0);
-  free(closed);
+static int close_all(database *self) {
+  int tree_code = self->tree == NULL ? 0 : self->tree->close(self->tree, 0);
+  int code = self->env->close(self->env, 0);
+  free(self);
   return tree_code != 0 ? tree_code : code;
 }
 
-static int open_database(const kvdyno_opening *opening, void **opened, char *message) {
-  database *made = calloc(1, sizeof(database));
-  if (made == NULL) return result(ENOMEM, message);
-  int code = db_env_create(&made->env, 0);
+static int open_database(const kvdyno_opening *opening, void **database_out, char *message) {
+  database *self = calloc(1, sizeof(database));
+  if (self == NULL) return result(ENOMEM, message);
+  int code = db_env_create(&self->env, 0);
   if (code != 0) {
-    free(made);
+    free(self);
     return result(code, message);
   }
-  made->commit = opening->durability == KVDYNO_COMMIT ? DB_TXN_SYNC : DB_TXN_NOSYNC;
-  code = open_env(made->env, opening);
-  if (code == 0) code = open_tree(made, opening);
+  self->commit = opening->durability == KVDYNO_COMMIT ? DB_TXN_SYNC : DB_TXN_NOSYNC;
+  code = open_env(self->env, opening);
+  if (code == 0) code = open_tree(self, opening);
   if (code == 0) {
-    *opened = made;
+    *database_out = self;
   } else {
-    close_all(made);
+    close_all(self);
   }
   return result(code, message);
 }
 
-static int close_database(void *opened, char *message) {
-  return result(close_all(opened), message);
+static int close_database(void *handle, char *message) {
+  return result(close_all(handle), message);
 }
 
-static int sync_database(void *opened, char *message) {
-  DB_ENV *env = ((database *)opened)->env;
+static int sync_database(void *handle, char *message) {
+  DB_ENV *env = ((database *)handle)->env;
   return result(env->log_flush(env, NULL), message);
 }
 
-/* A checkpoint writes all nodes that were changed. It has no end that could be asked for, so it may
- * take longer than the limit. */
-static int settle(void *opened, uint64_t limit, int *idle, char *note, char *message) {
-  DB_ENV *env = ((database *)opened)->env;
+/* Takes a checkpoint, which writes all changed nodes. It cannot be limited, so it may take longer
+ * than the limit. */
+static int settle(void *handle, uint64_t limit, int *idle, char *note, char *message) {
+  DB_ENV *env = ((database *)handle)->env;
   (void)limit;
   snprintf(note, KVDYNO_MESSAGE_BYTES, "a checkpoint");
   *idle = 1;
   return result(env->txn_checkpoint(env, 0, 0, 0), message);
 }
 
-static void counters(void *opened, kvdyno_counters *counters) {
-  DB_ENV *env = ((database *)opened)->env;
+static void counters(void *handle, kvdyno_counters *counters) {
+  DB_ENV *env = ((database *)handle)->env;
   uint64_t most = 0, count = 0, panic = 0;
   fs_redzone_state zone;
   char words[64];
@@ -206,18 +206,18 @@ static void counters(void *opened, kvdyno_counters *counters) {
   free(rows);
 }
 
-static int open_session(void *opened, char *message, void **session_out) {
-  session *made = calloc(1, sizeof(session));
-  if (made == NULL) return result(ENOMEM, message);
-  made->database = opened;
-  made->message = message;
-  *session_out = made;
+static int open_session(void *handle, char *message, void **session_out) {
+  session *self = calloc(1, sizeof(session));
+  if (self == NULL) return result(ENOMEM, message);
+  self->database = handle;
+  self->message = message;
+  *session_out = self;
   return KVDYNO_OK;
 }
 
-static void close_session(void *opened) { free(opened); }
+static void close_session(void *handle) { free(handle); }
 
-/* A read outside of a transaction has one of its own, of the newest state. */
+/* Sets `txn` to the transaction under way, or begins one for this read, of the newest state. */
 static int begin_read(session *self, DB_TXN **txn) {
   DB_ENV *env = self->database->env;
   if (self->txn == NULL) return env->txn_begin(env, NULL, txn, DB_TXN_SNAPSHOT | DB_TXN_READ_ONLY);
@@ -226,8 +226,8 @@ static int begin_read(session *self, DB_TXN **txn) {
 }
 
 static int end_read(session *self, DB_TXN *txn, int code) {
-  int ended = txn == NULL || txn == self->txn ? 0 : txn->commit(txn, 0);
-  return code != 0 ? code : ended;
+  int end_code = txn == NULL || txn == self->txn ? 0 : txn->commit(txn, 0);
+  return code != 0 ? code : end_code;
 }
 
 /* Shows a value where it lies in its node, which is pinned until this returns. */
@@ -241,22 +241,22 @@ static int read_key(session *self, uint32_t flags, const void *key, size_t size,
                     kvdyno_value *value) {
   DB *tree = self->database->tree;
   DB_TXN *txn = NULL;
-  DBT asked = dbt(key, size);
+  DBT key_item = dbt(key, size);
   int code = begin_read(self, &txn);
-  if (code == 0) code = tree->getf_set(tree, txn, flags, &asked, show_value, value);
+  if (code == 0) code = tree->getf_set(tree, txn, flags, &key_item, show_value, value);
   return result(end_read(self, txn, code), self->message);
 }
 
-static int get(void *opened, const void *key, size_t key_size, kvdyno_value *value) {
-  return read_key(opened, 0, key, key_size, value);
+static int get(void *handle, const void *key, size_t key_size, kvdyno_value *value) {
+  return read_key(handle, 0, key, key_size, value);
 }
 
-static int get_for_update(void *opened, const void *key, size_t key_size, kvdyno_value *value) {
-  return read_key(opened, DB_RMW, key, key_size, value);
+static int get_for_update(void *handle, const void *key, size_t key_size, kvdyno_value *value) {
+  return read_key(handle, DB_RMW, key, key_size, value);
 }
 
-/* The writes in one transaction. */
-static int change(session *self, DB_TXN *txn, const kvdyno_write *writes, size_t count) {
+/* Applies the writes in a transaction. */
+static int apply_writes(session *self, DB_TXN *txn, const kvdyno_write *writes, size_t count) {
   DB *tree = self->database->tree;
   int code = 0;
   for (size_t index = 0; code == 0 && index < count; index++) {
@@ -268,17 +268,17 @@ static int change(session *self, DB_TXN *txn, const kvdyno_write *writes, size_t
   return code;
 }
 
-/* In the transaction under way, or in one of its own, which is tried again after a deadlock. */
-static int write_batch(void *opened, const kvdyno_write *writes, size_t count) {
-  session *self = opened;
+/* Writes in the transaction under way, or in one of its own, which is repeated after a deadlock. */
+static int write_batch(void *handle, const kvdyno_write *writes, size_t count) {
+  session *self = handle;
   DB_ENV *env = self->database->env;
   int code;
-  if (self->txn != NULL) return result(change(self, self->txn, writes, count), self->message);
+  if (self->txn != NULL) return result(apply_writes(self, self->txn, writes, count), self->message);
   do {
     DB_TXN *txn = NULL;
     code = env->txn_begin(env, NULL, &txn, 0);
     if (code != 0) break;
-    code = change(self, txn, writes, count);
+    code = apply_writes(self, txn, writes, count);
     if (code == 0) {
       code = txn->commit(txn, self->database->commit);
     } else {
@@ -288,15 +288,15 @@ static int write_batch(void *opened, const kvdyno_write *writes, size_t count) {
   return result(code, self->message);
 }
 
-static int put(void *opened, const void *key, size_t key_size, const void *value,
+static int put(void *handle, const void *key, size_t key_size, const void *value,
                size_t value_size) {
   kvdyno_write write = {0, key, key_size, value, value_size};
-  return write_batch(opened, &write, 1);
+  return write_batch(handle, &write, 1);
 }
 
-static int remove_key(void *opened, const void *key, size_t key_size) {
+static int remove_key(void *handle, const void *key, size_t key_size) {
   kvdyno_write write = {1, key, key_size, NULL, 0};
-  return write_batch(opened, &write, 1);
+  return write_batch(handle, &write, 1);
 }
 
 /* A scan under way. */
@@ -313,12 +313,12 @@ static int is_behind(const DBT *key, const kvdyno_range *range) {
   return range->reverse ? order < 0 : order >= 0;
 }
 
-/* Goes on in the same node without another call. */
-static int show_record(const DBT *key, const DBT *value, void *under_way) {
-  scanning *scan = under_way;
-  const kvdyno_record shown = {key->data, key->size, value->data, value->size};
+/* Shows a record. After TOKUDB_CURSOR_CONTINUE the next one of the node comes without a call. */
+static int show_record(const DBT *key, const DBT *value, void *context) {
+  scanning *scan = context;
+  const kvdyno_record record = {key->data, key->size, value->data, value->size};
   scan->ended = (scan->range->until != NULL && is_behind(key, scan->range)) ||
-                scan->records->show(scan->records, &shown, 1);
+                scan->records->show(scan->records, &record, 1);
   return scan->ended ? 0 : TOKUDB_CURSOR_CONTINUE;
 }
 
@@ -331,8 +331,8 @@ static int seek(DBC *cursor, const kvdyno_range *range, scanning *scan) {
       cursor, 0, &from, show_record, scan);
 }
 
-/* With an end, the cursor may read ahead up to it. */
-static int bound(DB *tree, DBC *cursor, const kvdyno_range *range) {
+/* Sets the ends of the range, so that the cursor may read ahead up to the last one. */
+static int set_bounds(DB *tree, DBC *cursor, const kvdyno_range *range) {
   DBT from = dbt(range->from, range->from_size), until = dbt(range->until, range->until_size);
   const DBT *first = range->from == NULL ? tree->dbt_neg_infty() : &from;
   const DBT *last = &until;
@@ -344,41 +344,41 @@ static int bound(DB *tree, DBC *cursor, const kvdyno_range *range) {
   return cursor->c_set_bounds(cursor, first, last, false, 0);
 }
 
-static int scan(void *opened, const kvdyno_range *range, kvdyno_records *records) {
-  session *self = opened;
+static int scan(void *handle, const kvdyno_range *range, kvdyno_records *records) {
+  session *self = handle;
   DB *tree = self->database->tree;
   DB_TXN *txn = NULL;
   DBC *cursor = NULL;
-  scanning under_way = {range, records, 0};
+  scanning state = {range, records, 0};
   int code = begin_read(self, &txn);
   if (code == 0) code = tree->cursor(tree, txn, &cursor, 0);
-  if (code == 0) code = bound(tree, cursor, range);
-  if (code == 0) code = seek(cursor, range, &under_way);
-  while (!under_way.ended && (code == 0 || code == TOKUDB_CURSOR_CONTINUE)) {
+  if (code == 0) code = set_bounds(tree, cursor, range);
+  if (code == 0) code = seek(cursor, range, &state);
+  while (!state.ended && (code == 0 || code == TOKUDB_CURSOR_CONTINUE)) {
     code = (range->reverse ? cursor->c_getf_prev : cursor->c_getf_next)(cursor, 0, show_record,
-                                                                       &under_way);
+                                                                       &state);
   }
   if (code == TOKUDB_CURSOR_CONTINUE || code == DB_NOTFOUND) code = 0;
   if (cursor != NULL) cursor->c_close(cursor);
   return result(end_read(self, txn, code), self->message);
 }
 
-/* Reads lock what they read, until the end. */
-static int begin(void *opened) {
-  session *self = opened;
+/* Begins a transaction whose reads lock what they read until its end. */
+static int begin(void *handle) {
+  session *self = handle;
   DB_ENV *env = self->database->env;
   return result(env->txn_begin(env, NULL, &self->txn, DB_SERIALIZABLE), self->message);
 }
 
-static int commit(void *opened) {
-  session *self = opened;
-  DB_TXN *ended = self->txn;
+static int commit(void *handle) {
+  session *self = handle;
+  DB_TXN *txn = self->txn;
   self->txn = NULL;
-  return result(ended->commit(ended, self->database->commit), self->message);
+  return result(txn->commit(txn, self->database->commit), self->message);
 }
 
-static void rollback(void *opened) {
-  session *self = opened;
+static void rollback(void *handle) {
+  session *self = handle;
   self->txn->abort(self->txn);
   self->txn = NULL;
 }

@@ -159,25 +159,25 @@ pub(crate) struct EngineTable {
     pub(crate) close: Option<OnDatabase>,
 }
 
-/// Room for a message of the plugin's, with its final zero.
+/// Room for a message of the plugin, with its final zero.
 pub(crate) type Message = [c_char; MESSAGE_BYTES];
 
 /// An empty message.
 pub(crate) const NO_MESSAGE: Message = [0; MESSAGE_BYTES];
 
-/// The text of a message.
+/// Returns the text of a message.
 pub(crate) fn message_text(message: &Message) -> String {
     let bytes = message.map(|byte| byte as u8);
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(MESSAGE_BYTES);
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// The result of a call that wrote `message` if it failed.
+/// Returns the result of a call that wrote `message` if it failed.
 pub(crate) fn check(call: &str, code: c_int, message: &Message) -> Result<()> {
     if code == OK { Ok(()) } else { Err(error(call, code, &message_text(message))) }
 }
 
-/// The error of a call that returned `code`.
+/// Returns the error of a call that returned `code`.
 #[cold]
 pub(crate) fn error(call: &str, code: c_int, message: &str) -> Error {
     let class = match code {
@@ -214,7 +214,7 @@ pub(crate) unsafe fn bytes<'b>(start: *const u8, size: usize) -> &'b [u8] {
     unsafe { std::slice::from_raw_parts(start, size) }
 }
 
-/// A copy of a C string; empty for null.
+/// Returns a copy of a C string; empty for null.
 ///
 /// # Safety
 /// `text` is null or a C string.

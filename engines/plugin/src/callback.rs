@@ -1,8 +1,8 @@
-//! What a plugin calls back: it shows a value or records, on the thread of the call that asked for
-//! them and until that call returns. Anything else ends the process with a message.
+//! The callbacks of a plugin: it shows a value or records, on the thread of the call that asked for
+//! them, and before that call returns. Any other callback ends the process with a message.
 //!
-//! The callbacks of a session lie where they are as long as the session, so that one that comes too
-//! late finds that nobody waits for it.
+//! A session's callbacks stay at their address as long as the session, so that a callback that
+//! comes too late finds that no call is under way.
 
 #![expect(unsafe_code, reason = "callbacks of a C API")]
 
@@ -17,11 +17,11 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
-    /// Its address tells threads apart, and costs no call.
+    /// A variable whose address identifies the thread, which costs no call.
     static HERE: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Of no thread: no call is under way.
+/// The marker of no thread: no call is under way.
 const NOWHERE: usize = 0;
 
 /// The size of a value that was neither shown nor left in the session.
@@ -31,14 +31,15 @@ fn thread_marker() -> usize {
     HERE.with(|here| here.as_ptr().addr())
 }
 
-/// A struct of the header, and behind it what the callback needs.
+/// A struct of the header, followed by the data that the callback needs.
 #[repr(C)]
 pub(crate) struct Callback<T> {
-    /// What the plugin gets; the first field.
+    /// The struct that the plugin gets; it must be the first field.
     call: T,
-    /// The thread of the call under way. A plugin may read it from any thread.
+    /// The marker of the thread whose call is under way. A plugin's callback may read it on any
+    /// thread.
     thread: AtomicUsize,
-    /// What the call needs; of the type that belongs to its `show`.
+    /// The data of the call under way, of the type that its `show` expects.
     frame: *mut c_void,
 }
 
@@ -47,10 +48,10 @@ impl<T> Callback<T> {
         Self { call, thread: AtomicUsize::new(NOWHERE), frame: null_mut() }
     }
 
-    /// The frame of the call that `callback` belongs to; ends the process if there is none.
+    /// Returns the frame of the call that `callback` belongs to; ends the process if there is none.
     ///
     /// # Safety
-    /// `callback` is a live one, and its `call` belongs to frames of type `F`.
+    /// `callback` is live, and its `call` belongs to frames of type `F`.
     #[inline]
     pub(crate) unsafe fn frame<'f, F>(callback: *mut T) -> &'f mut F {
         let callback = callback.cast::<Self>();
@@ -68,7 +69,7 @@ impl<T> Callback<T> {
         unsafe { &mut *(*callback).frame.cast::<F>() }
     }
 
-    /// Calls the plugin, while its callbacks find `frame`.
+    /// Calls the plugin; its callbacks find `frame` during the call.
     #[inline]
     pub(crate) fn call_with_frame<F>(
         callback: *mut Self,
@@ -86,7 +87,7 @@ impl<T> Callback<T> {
     }
 }
 
-/// What a plugin may call during the calls of one session.
+/// The callbacks that a plugin may use during the calls of one session.
 pub(crate) struct Callbacks {
     value: Callback<Value>,
     values: Callback<Values>,
@@ -102,7 +103,8 @@ impl Callbacks {
         }
     }
 
-    /// Makes a call that reads a value, and shows what it found to `visit`. `Err`: its result.
+    /// Makes a call that reads a value, and shows the value to `visit`. The inner `Err` is the
+    /// call's result code.
     ///
     /// # Safety
     /// `this` is live, and `call` passes what it gets to a function of the plugin.
@@ -140,8 +142,8 @@ impl Callbacks {
         }
     }
 
-    /// Makes a call that reads several values, and shows each to `visit`; then the missing ones.
-    /// `shown` has a `false` for each.
+    /// Makes a call that reads several values. Shows each to `visit`, then `None` for each missing
+    /// one. `shown` has a `false` for each key.
     ///
     /// # Safety
     /// As for [`Self::read`].
@@ -164,8 +166,8 @@ impl Callbacks {
         code
     }
 
-    /// Makes a call that scans, and shows at most `limit` records to `visit`. Returns what it
-    /// returned, and how many were shown.
+    /// Makes a call that scans, and shows at most `limit` records to `visit`. Returns the call's
+    /// result code, and how many records were shown.
     ///
     /// # Safety
     /// As for [`Self::read`].
@@ -232,7 +234,7 @@ struct ScanFrame<F> {
 
 unsafe extern "C" fn show_records<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
     records: *mut Records,
-    shown: *const Record,
+    batch: *const Record,
     count: usize,
 ) -> c_int {
     // SAFETY: as in `show_value`.
@@ -246,7 +248,7 @@ unsafe extern "C" fn show_records<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
         }
         // SAFETY: by the header, so many records, and their bytes, live until this returns.
         let (key, value) = unsafe {
-            let record = &*shown.add(index);
+            let record = &*batch.add(index);
             (api::bytes(record.key, record.key_size), api::bytes(record.value, record.value_size))
         };
         frame.shown += 1;
@@ -259,7 +261,7 @@ fn contract_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("the plugin broke its contract: {what}"))
 }
 
-/// Ends this process, and so its case alone: nothing of the plugin can be trusted now.
+/// Ends this process, and with it only the current case: the plugin cannot be trusted any more.
 #[cold]
 fn end_process(what: &str) -> ! {
     let plugin = library::loaded_path().display();

@@ -1,12 +1,12 @@
-//! The description that a plugin gives of itself, as JSON: what it leaves out, it lacks, and what
-//! the header has no functions for, it cannot claim.
+//! The description that a plugin gives of itself, as JSON. A capability that it leaves out is one
+//! that it lacks. It cannot claim a capability that the header has no functions for.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, PluginDescription, PowerLoss, Promise, Transactions,
     list_names,
 };
 
-/// Which optional functions a plugin has.
+/// The optional functions that a plugin has.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each function")]
 pub(crate) struct Present {
@@ -18,8 +18,8 @@ pub(crate) struct Present {
     pub(crate) sync: bool,
 }
 
-/// The description in `json`, of a plugin with these functions, and the words of a build with
-/// assertions. `Err`: what is wrong with it.
+/// Returns the description in `json` of a plugin with these functions, and the words that mark a
+/// build with assertions. `Err`: what is wrong with the description.
 pub(crate) fn read(json: &str, present: Present) -> Result<(Description, Option<String>), String> {
     let mut unknown = None;
     let mut reader = serde_json::Deserializer::from_str(json);
@@ -42,7 +42,7 @@ pub(crate) fn read(json: &str, present: Present) -> Result<(Description, Option<
     Ok((description, assertions))
 }
 
-/// Every claim needs its function. The other way, a function is called where it is claimed.
+/// Checks that every claim has its function, and that batch and multiget functions are claimed.
 fn check(claims: &Capabilities, present: Present) -> Result<(), String> {
     if claims.durability.is_empty() {
         return Err("it has no durability class: expected `none`, `async` or `commit`".to_owned());
@@ -78,7 +78,7 @@ fn check(claims: &Capabilities, present: Present) -> Result<(), String> {
     if !missing.is_empty() {
         return Err(format!("it claims what it has no function for: {}", list_names(&missing)));
     }
-    // They would be called, and what is planned and compared would not know.
+    // Unclaimed functions would be called, but plans and comparisons would not know of them.
     let unclaimed = [
         (present.write && claims.batch == BatchKind::Loop, "write", "batch"),
         (present.multiget && !claims.native_multiget, "multiget", "native_multiget"),

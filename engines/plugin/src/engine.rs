@@ -1,4 +1,4 @@
-//! A plugin behind the trait of engines.
+//! The `Engine` trait for plugins.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -20,7 +20,8 @@ use std::time::Duration;
 pub struct Plugin {
     functions: &'static Functions,
     database: *mut c_void,
-    /// What reads in a read-modify-write within a transaction; none: it is none.
+    /// The function that reads in a read-modify-write; `None`: a read-modify-write is no
+    /// transaction.
     rmw_get: Option<api::Get>,
     sinks: Sinks,
     closed: bool,
@@ -38,7 +39,8 @@ impl Engine for Plugin {
         library::load(path).map(drop)
     }
 
-    /// `use_library` was called before, and has succeeded: no other command of a worker runs.
+    /// Returns the plugin's description. The worker has called `use_library` before, with success:
+    /// otherwise it runs no command.
     #[expect(clippy::expect_used, reason = "the worker calls `use_library` first")]
     fn describe() -> Description {
         library::load(None).expect("a plugin that was loaded").description.clone()
@@ -85,7 +87,7 @@ impl Engine for Plugin {
         let rmw_get = match plugin.description.transactions(options) {
             // The database was opened without them.
             Transactions::None => None,
-            // Its write conflicts if what it read was changed.
+            // The write conflicts if the value that was read has changed.
             Transactions::Optimistic => Some(functions.get),
             Transactions::Serial | Transactions::Locking => Some(functions.get_for_update),
         };
@@ -133,11 +135,11 @@ impl Engine for Plugin {
     }
 }
 
-/// A plugin has one database open after another, also where something failed in between.
+/// Closes the database also after a failure, because a plugin has only one database open at a time.
 impl Drop for Plugin {
     fn drop(&mut self) {
         if !self.closed {
-            // What failed before is what is reported.
+            // The failure before this one is reported.
             let _ = self.call("close", self.functions.close);
         }
     }

@@ -17,7 +17,7 @@ const SPEC: LibrarySpec = LibrarySpec {
              --language c` writes one",
 };
 
-/// What a plugin of engine `NAME` is called: `libkvdyno-NAME.so`.
+/// The start of a plugin's file name: the plugin of engine `NAME` is `libkvdyno-NAME.so`.
 const PREFIX: &str = "libkvdyno-";
 
 /// A loaded plugin. Never unloaded: its threads outlive any use.
@@ -27,7 +27,7 @@ pub(crate) struct LoadedPlugin {
     path: PathBuf,
 }
 
-/// The functions of a plugin; those that each has are there.
+/// The functions of a plugin; those that every plugin has are not optional.
 pub(crate) struct Functions {
     pub(crate) open: api::Open,
     pub(crate) open_session: api::OpenSession,
@@ -48,7 +48,7 @@ pub(crate) struct Functions {
     pub(crate) events: Option<api::GetEvents>,
 }
 
-/// A plugin has all of them or none.
+/// The functions of transactions: a plugin has all of them or none.
 #[derive(Clone, Copy)]
 pub(crate) struct TransactionFunctions {
     pub(crate) begin: api::OnSession,
@@ -58,7 +58,7 @@ pub(crate) struct TransactionFunctions {
 
 static LOADED: OnceLock<Result<LoadedPlugin>> = OnceLock::new();
 
-/// Loads the plugin at `path`, once; later calls may leave it out.
+/// Loads the plugin at `path`, once; later calls may leave out `path`.
 pub(crate) fn load(path: Option<&Path>) -> Result<&'static LoadedPlugin> {
     let loaded = LOADED.get_or_init(|| match path {
         Some(path) => open(path),
@@ -71,7 +71,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<&'static LoadedPlugin> {
     library::check_only("plugin", &loaded.path, path).map(|()| loaded)
 }
 
-/// The file of the loaded plugin, for messages.
+/// Returns the file of the loaded plugin, for messages.
 pub(crate) fn loaded_path() -> &'static Path {
     match LOADED.get() {
         Some(Ok(loaded)) => &loaded.path,
@@ -173,21 +173,22 @@ fn describe(
     description::read(&unsafe { api::text(json) }, present)
 }
 
-/// A file that is called as a plugin is must be that engine: kvdyno finds it by its name.
+/// Checks that a file with the name of an engine's plugin has that engine: kvdyno finds it by its
+/// name.
 fn check_name(path: &Path, described: &str) -> Result<(), String> {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let named = file.strip_prefix(PREFIX).and_then(|file| file.strip_suffix(".so"));
-    match named.filter(|named| *named != described) {
+    let name = file.strip_prefix(PREFIX).and_then(|file| file.strip_suffix(".so"));
+    match name.filter(|name| *name != described) {
         None => Ok(()),
-        Some(named) => Err(format!(
-            "its file is of engine `{named}`, but it describes engine `{described}`: one of the \
+        Some(name) => Err(format!(
+            "its file is of engine `{name}`, but it describes engine `{described}`: one of the \
              names is wrong"
         )),
     }
 }
 
-/// A build with assertions is slower and must be reported. It contains these words; a description
-/// has them in quotes.
+/// Tells whether the plugin is a build with assertions, which is slower and must be reported. Such
+/// a build contains `words`; a description has them in quotes.
 fn find_assertions(files: &[Vec<u8>], words: &str, title: &str) -> String {
     let finder = memmem::Finder::new(words);
     let has = |file: &Vec<u8>| finder.find_iter(file).any(|at| !file[..at].ends_with(b"\""));

@@ -17,11 +17,11 @@ use std::ptr::{NonNull, null, null_mut};
 pub struct PluginSession<'e> {
     functions: &'static Functions,
     raw: *mut c_void,
-    /// The plugin opened it; one that failed to has nothing to close.
+    /// Whether the plugin opened the session; if it failed to, there is nothing to close.
     is_open: bool,
     shared: NonNull<Shared>,
     rmw_get: Option<api::Get>,
-    /// These keep their memory from call to call.
+    /// The keys of a multiget. This and the next three fields keep their memory from call to call.
     keys: Vec<Key>,
     shown: Vec<bool>,
     writes: Vec<BatchWrite>,
@@ -29,7 +29,7 @@ pub struct PluginSession<'e> {
     database: PhantomData<&'e *mut c_void>,
 }
 
-/// What the plugin may write to: it stays where it is as long as the session.
+/// The memory that the plugin may write to; it stays at its address as long as the session.
 struct Shared {
     message: Message,
     callbacks: Callbacks,
@@ -74,7 +74,7 @@ impl<'e> PluginSession<'e> {
         // SAFETY: it lives as long as the session; the plugin writes to it only within calls.
         let message = unsafe { &mut (*self.shared.as_ptr()).message };
         let error = api::error(call, code, &api::message_text(message));
-        // The next failure may have none.
+        // The next failure may have no message.
         message[0] = 0;
         error
     }
@@ -101,7 +101,8 @@ impl<'e> PluginSession<'e> {
         read?.map_err(|code| self.error("get", code))
     }
 
-    /// Shows the records of `range` by one of two functions.
+    /// Shows the records of `range` to `visit`, by the function `scan`, which `name` names in
+    /// errors.
     fn show(
         &mut self,
         name: &str,
@@ -114,7 +115,7 @@ impl<'e> PluginSession<'e> {
         }
         let (from, from_size) = raw_parts(range.from);
         let (until, until_size) = raw_parts(range.until);
-        let asked = KeyRange {
+        let key_range = KeyRange {
             from,
             from_size,
             until,
@@ -123,15 +124,15 @@ impl<'e> PluginSession<'e> {
             reverse: c_int::from(range.direction == Direction::Reverse),
         };
         // SAFETY: the session is open; the range is only read.
-        let (code, shown) = unsafe {
+        let (code, count) = unsafe {
             Callbacks::scan(self.callbacks(), range.limit, visit, |records| {
-                scan(self.raw, &raw const asked, records)
+                scan(self.raw, &raw const key_range, records)
             })
         };
-        self.check(name, code).map(|()| shown)
+        self.check(name, code).map(|()| count)
     }
 
-    /// Runs `body` between the beginning and the end of a transaction.
+    /// Runs `body` in a transaction, which is rolled back if `body` fails.
     fn run_in_transaction<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let TransactionFunctions { begin, commit, rollback } = self.transaction_functions()?;
         // SAFETY: the session is open.
@@ -156,12 +157,13 @@ impl<'e> PluginSession<'e> {
     }
 }
 
-/// The start and the length of a key; null: there is none. An empty key is not null.
+/// Returns the start and the length of a key; null: there is none. An empty key is not null.
 fn raw_parts(key: Option<&[u8]>) -> (*const u8, usize) {
     key.map_or((null(), 0), |key| (address(key), key.len()))
 }
 
-/// The address of bytes; of none, one that is readable: Go refuses pointers to nowhere.
+/// Returns the address of bytes; for no bytes, a readable address, because Go refuses invalid
+/// pointers.
 #[inline]
 fn address(bytes: &[u8]) -> *const u8 {
     static EMPTY: u8 = 0;
@@ -228,17 +230,17 @@ impl Session for PluginSession<'_> {
         let from = walk.last_key().map(|_| walked.as_slice());
         let range = Range { from, ..Range::all(walk.direction()).limit(limit) };
         let mut broke_off = false;
-        let shown = self.show("walk", function, &range, |key, value| {
+        let count = self.show("walk", function, &range, |key, value| {
             walk.advance_to(key);
             let flow = visit(key, value);
             broke_off = flow.is_break();
             flow
         });
         self.walked = walked;
-        if matches!(shown, Ok(shown) if shown < limit && !broke_off) {
+        if matches!(count, Ok(count) if count < limit && !broke_off) {
             walk.restart();
         }
-        shown
+        count
     }
 
     fn transaction<R>(
@@ -310,7 +312,7 @@ impl Session for PluginSession<'_> {
     }
 }
 
-/// A session whose transaction is under way: its calls belong to it.
+/// A session whose transaction is under way: its calls belong to the transaction.
 struct UnderWay<'s, 'e>(&'s mut PluginSession<'e>);
 
 impl Transaction for UnderWay<'_, '_> {

@@ -1,5 +1,5 @@
-//! Where a plugin adds its counters and events: on the thread of the call, and until it returns, as
-//! for all that it calls back.
+//! Callbacks by which a plugin adds its counters and events: as all callbacks, they run on the
+//! thread of the call, and before it returns.
 
 #![expect(unsafe_code, reason = "callbacks of a C API")]
 
@@ -9,7 +9,7 @@ use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Value};
 use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, PoisonError};
 
-/// Those of one database: they lie where they are as long as it is open.
+/// The callbacks of one database; they stay at their address as long as it is open.
 pub(crate) struct Sinks {
     counters: Mutex<Box<Callback<CounterSink>>>,
     events: Mutex<Box<Callback<EventSink>>>,
@@ -24,12 +24,12 @@ impl Sinks {
         }
     }
 
-    /// What a call adds.
+    /// Returns what a call adds.
     pub(crate) fn counters(&self, call: impl FnOnce(*mut CounterSink)) -> Counters {
         collect(&self.counters, call)
     }
 
-    /// What a call adds.
+    /// Returns what a call adds.
     pub(crate) fn events(&self, call: impl FnOnce(*mut EventSink)) -> Vec<EngineEvent> {
         collect(&self.events, call)
     }

@@ -1,4 +1,4 @@
-/* A plugin that keeps one record in memory, and breaks its contract as FAULT says. */
+/* A plugin that keeps one record in memory, and breaks its contract in the way that FAULT names. */
 #include "../include/kvdyno_engine.h"
 
 #include <pthread.h>
@@ -74,7 +74,7 @@ static int open_database(const kvdyno_opening *opening, void **database, char *m
 }
 
 static char *message_room;
-static kvdyno_value *late;
+static kvdyno_value *late_value;
 
 static int open_session(void *database, char *message, void **session) {
   message_room = message;
@@ -97,7 +97,7 @@ static void *show(void *value) {
 static void *show_later(void *nothing) {
   (void)nothing;
   usleep(50000);
-  return show(late);
+  return show(late_value);
 }
 
 static int get(void *session, const void *key, size_t size, kvdyno_value *value) {
@@ -108,7 +108,7 @@ static int get(void *session, const void *key, size_t size, kvdyno_value *value)
   pthread_join(thread, NULL);
 #elif FAULT == TOO_LATE
   pthread_t thread;
-  late = value;
+  late_value = value;
   value->show(value, "v", 1);
   pthread_create(&thread, NULL, show_later, NULL);
   usleep(1);

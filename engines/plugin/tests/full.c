@@ -1,6 +1,6 @@
-/* Writes to an engine until a write fails for want of room in a file, then again with room, and
- * looks after a reopening whether all that was acknowledged is there; and whether the engine's threads
- * have names of their own: full LIBRARY DIRECTORY. */
+/* Writes to an engine until writes fail because a file may not grow, then again with room. After a
+ * reopening it checks that every acknowledged write is there, and that no thread of the engine has
+ * a client's name. Usage: full LIBRARY DIRECTORY. */
 #include "../include/kvdyno_engine.h"
 
 #include <dirent.h>
@@ -24,10 +24,10 @@ static void expect(int holds, const char *what, int number) {
 }
 
 static void open_all(const char *dir) {
-  /* Those of all templates. */
-  kvdyno_option none[] = {{"use_fsync", KVDYNO_BOOLEAN, 0, 0, NULL},
-                          {"gomemlimit", KVDYNO_INTEGER, 0, 0, NULL}};
-  kvdyno_opening opening = {dir, KVDYNO_COMMIT, none, 2, KEYS, KEYS, 1, 1000, 1000, 1};
+  /* The options of all templates. */
+  kvdyno_option options[] = {{"use_fsync", KVDYNO_BOOLEAN, 0, 0, NULL},
+                             {"gomemlimit", KVDYNO_INTEGER, 0, 0, NULL}};
+  kvdyno_opening opening = {dir, KVDYNO_COMMIT, options, 2, KEYS, KEYS, 1, 1000, 1000, 1};
   expect(engine->open(&opening, &database, message) == KVDYNO_OK, "open", 0);
   expect(engine->open_session(database, message, &session) == KVDYNO_OK, "open_session", 0);
 }
@@ -42,12 +42,12 @@ static void limit_files(rlim_t bytes) {
   expect(setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit", 0);
 }
 
-static void ignore(kvdyno_value *value, const void *data, size_t size) {
+static void ignore_value(kvdyno_value *value, const void *data, size_t size) {
   (void)value, (void)data, (void)size;
 }
 
-/* How many threads of this process have this name. */
-static int threads_named(const char *name) {
+/* Returns how many threads of this process have this name. */
+static int count_threads(const char *name) {
   char path[300], found[32];
   int count = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -73,7 +73,7 @@ int main(int count, char **words) {
   memset(value, 'v', sizeof value);
   /* A write beyond the limit is an error, and not a signal. */
   signal(SIGXFSZ, SIG_IGN);
-  /* As a client's thread is called. */
+  /* The name of a client's thread. */
   prctl(PR_SET_NAME, "kvdyno-0");
   void *library = dlopen(words[1], RTLD_NOW);
   if (library == NULL) return fprintf(stderr, "%s\n", dlerror()), 1;
@@ -83,7 +83,7 @@ int main(int count, char **words) {
   open_all(words[2]);
   limit_files(LIMIT);
   for (char key = 0; key < KEYS; key++) {
-    /* The last ones have room again. */
+    /* The second half of the keys has room again. */
     if (key == KEYS / 2) limit_files(RLIM_INFINITY);
     acknowledged[(int)key] = engine->put(session, &key, 1, value, sizeof value) == KVDYNO_OK;
     failures += !acknowledged[(int)key];
@@ -92,11 +92,11 @@ int main(int count, char **words) {
   close_all();
   open_all(words[2]);
   for (char key = 0; key < KEYS; key++) {
-    kvdyno_value found = {ignore, NULL, 0};
+    kvdyno_value found = {ignore_value, NULL, 0};
     const int code = engine->get(session, &key, 1, &found);
     expect(!acknowledged[(int)key] || code == KVDYNO_OK, "an acknowledged write is gone", key);
   }
-  expect(threads_named("kvdyno-0") == 1, "threads with a client's name", threads_named("kvdyno-0"));
+  expect(count_threads("kvdyno-0") == 1, "threads with a client's name", count_threads("kvdyno-0"));
   close_all();
   return 0;
 }

@@ -1,5 +1,5 @@
-/* TidesDB as a plugin of kvdyno: its calls, and what it says of itself. `kvdyno engines get tidesdb`
- * compiles it with the sources that the engine's authors publish. */
+/* TidesDB as a plugin of kvdyno: its description, and the functions of kvdyno_engine.h. `kvdyno
+ * engines get tidesdb` compiles it with the sources that the engine's authors publish. */
 #include "kvdyno_engine.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct session {
   database *database;
   char *message;
   tidesdb_txn_t *reader; /* sees the newest state at each call */
-  tidesdb_txn_t *writer; /* of a write of its own */
+  tidesdb_txn_t *writer; /* for writes outside of a transaction */
   tidesdb_txn_t *txn;    /* the transaction under way, or null */
 } session;
 
@@ -100,7 +100,7 @@ static int compression(const char *name) {
   return strcmp(name, "snappy") == 0 ? TDB_COMPRESS_SNAPPY : TDB_COMPRESS_NONE;
 }
 
-static int open_family(database *made, const kvdyno_opening *opening) {
+static int open_family(database *self, const kvdyno_opening *opening) {
   tidesdb_column_family_config_t config = tidesdb_default_column_family_config();
   const int method = compression(kvdyno_text(opening, "compression"));
   config.btree_klog_block_size = kvdyno_integer(opening, "btree_klog_block_size");
@@ -108,24 +108,24 @@ static int open_family(database *made, const kvdyno_opening *opening) {
   config.l1_file_count_trigger = (int)kvdyno_integer(opening, "l1_file_count_trigger");
   config.enable_bloom_filter = (int)kvdyno_integer(opening, "enable_bloom_filter");
   if (method != TDB_COMPRESS_NONE) config.encoding_pipeline[config.encoding_count++] = (uint8_t)method;
-  made->family = tidesdb_get_column_family(made->db, "records");
-  if (made->family != NULL) return TDB_SUCCESS;
-  int code = tidesdb_create_column_family(made->db, "records", &config);
-  if (code == TDB_SUCCESS) made->family = tidesdb_get_column_family(made->db, "records");
+  self->family = tidesdb_get_column_family(self->db, "records");
+  if (self->family != NULL) return TDB_SUCCESS;
+  int code = tidesdb_create_column_family(self->db, "records", &config);
+  if (code == TDB_SUCCESS) self->family = tidesdb_get_column_family(self->db, "records");
   return code;
 }
 
-static int open_database(const kvdyno_opening *opening, void **opened, char *message) {
+static int open_database(const kvdyno_opening *opening, void **database_out, char *message) {
   tidesdb_config_t config = tidesdb_default_config();
-  database *made = calloc(1, sizeof(database));
-  if (made == NULL) return result(TDB_ERR_MEMORY, message);
+  database *self = calloc(1, sizeof(database));
+  if (self == NULL) return result(TDB_ERR_MEMORY, message);
   if (!tidesdb_compression_available(compression(kvdyno_text(opening, "compression")))) {
-    free(made);
+    free(self);
     snprintf(message, KVDYNO_MESSAGE_BYTES, "expected a compression that this build has, found `%s`",
              kvdyno_text(opening, "compression"));
     return KVDYNO_INVALID;
   }
-  made->durability = opening->durability;
+  self->durability = opening->durability;
   config.db_path = (char *)opening->dir;
   config.log_level = TDB_LOG_ERROR;
   config.num_flush_threads = (int)kvdyno_integer(opening, "num_flush_threads");
@@ -141,29 +141,29 @@ static int open_database(const kvdyno_opening *opening, void **opened, char *mes
   config.memtable_sync_mode = opening->durability == KVDYNO_NONE    ? TDB_SYNC_NONE
                               : opening->durability == KVDYNO_ASYNC ? TDB_SYNC_INTERVAL
                                                                     : TDB_SYNC_FULL;
-  int code = tidesdb_open(&config, &made->db);
+  int code = tidesdb_open(&config, &self->db);
   if (code == TDB_SUCCESS) {
-    code = open_family(made, opening);
-    if (code != TDB_SUCCESS) tidesdb_close(made->db);
+    code = open_family(self, opening);
+    if (code != TDB_SUCCESS) tidesdb_close(self->db);
   }
   if (code == TDB_SUCCESS) {
-    *opened = made;
+    *database_out = self;
   } else {
-    free(made);
+    free(self);
   }
   return result(code, message);
 }
 
-static int close_database(void *opened, char *message) {
-  database *closed = opened;
-  int code = tidesdb_close(closed->db);
-  free(closed);
+static int close_database(void *handle, char *message) {
+  database *self = handle;
+  int code = tidesdb_close(self->db);
+  free(self);
   return result(code, message);
 }
 
-/* What is held by something else for a moment is asked for again. */
-static int sync_database(void *opened, char *message) {
-  database *self = opened;
+/* Takes a checkpoint, again and again while something else holds the lock. */
+static int sync_database(void *handle, char *message) {
+  database *self = handle;
   int code = TDB_SUCCESS;
   if (self->durability == KVDYNO_COMMIT) return KVDYNO_OK;
   while ((code = tidesdb_checkpoint(self->db)) == TDB_ERR_LOCKED) pause_ms(1);
@@ -177,8 +177,8 @@ static int is_idle(database *self) {
          !stats.is_flushing && !tidesdb_is_compacting(self->family);
 }
 
-static int settle(void *opened, uint64_t limit, int *idle, char *note, char *message) {
-  database *self = opened;
+static int settle(void *handle, uint64_t limit, int *idle, char *note, char *message) {
+  database *self = handle;
   const uint64_t start = now_ns();
   int code, looks = 0;
   snprintf(note, KVDYNO_MESSAGE_BYTES, "memory table flushed, no compaction in progress");
@@ -193,8 +193,8 @@ static int settle(void *opened, uint64_t limit, int *idle, char *note, char *mes
   return code == TDB_ERR_LOCKED ? KVDYNO_OK : result(code, message);
 }
 
-static void counters(void *opened, kvdyno_counters *counters) {
-  database *self = opened;
+static void counters(void *handle, kvdyno_counters *counters) {
+  database *self = handle;
   tidesdb_db_stats_t db;
   tidesdb_cache_stats_t cache;
   if (tidesdb_get_db_stats(self->db, &db) == TDB_SUCCESS) {
@@ -213,33 +213,34 @@ static void counters(void *opened, kvdyno_counters *counters) {
   }
 }
 
-static void close_session(void *opened) {
-  session *closed = opened;
-  tidesdb_txn_free(closed->reader);
-  tidesdb_txn_free(closed->writer);
-  free(closed);
+static void close_session(void *handle) {
+  session *self = handle;
+  if (self->txn != NULL) tidesdb_txn_free(self->txn);
+  tidesdb_txn_free(self->reader);
+  tidesdb_txn_free(self->writer);
+  free(self);
 }
 
-static int open_session(void *opened, char *message, void **session_out) {
-  session *made = calloc(1, sizeof(session));
-  if (made == NULL) return result(TDB_ERR_MEMORY, message);
-  made->database = opened;
-  made->message = message;
-  tidesdb_t *db = made->database->db;
-  int code = tidesdb_txn_begin_with_isolation(db, TDB_ISOLATION_READ_COMMITTED, &made->reader);
+static int open_session(void *handle, char *message, void **session_out) {
+  session *self = calloc(1, sizeof(session));
+  if (self == NULL) return result(TDB_ERR_MEMORY, message);
+  self->database = handle;
+  self->message = message;
+  tidesdb_t *db = self->database->db;
+  int code = tidesdb_txn_begin_with_isolation(db, TDB_ISOLATION_READ_COMMITTED, &self->reader);
   if (code == TDB_SUCCESS) {
-    code = tidesdb_txn_begin_with_isolation(db, TDB_ISOLATION_READ_COMMITTED, &made->writer);
+    code = tidesdb_txn_begin_with_isolation(db, TDB_ISOLATION_READ_COMMITTED, &self->writer);
   }
   if (code == TDB_SUCCESS) {
-    *session_out = made;
+    *session_out = self;
   } else {
-    close_session(made);
+    close_session(self);
   }
   return result(code, message);
 }
 
-static int get(void *opened, const void *key, size_t key_size, kvdyno_value *value) {
-  session *self = opened;
+static int get(void *handle, const void *key, size_t key_size, kvdyno_value *value) {
+  session *self = handle;
   tidesdb_txn_t *txn = self->txn != NULL ? self->txn : self->reader;
   uint8_t *found = NULL;
   size_t size = 0;
@@ -254,8 +255,9 @@ static int get(void *opened, const void *key, size_t key_size, kvdyno_value *val
   return KVDYNO_OK;
 }
 
-/* The writes in one transaction. */
-static int change(session *self, tidesdb_txn_t *txn, const kvdyno_write *writes, size_t count) {
+/* Applies the writes in a transaction. */
+static int apply_writes(session *self, tidesdb_txn_t *txn, const kvdyno_write *writes,
+                        size_t count) {
   tidesdb_column_family_t *family = self->database->family;
   int code = TDB_SUCCESS;
   for (size_t index = 0; code == TDB_SUCCESS && index < count; index++) {
@@ -269,13 +271,15 @@ static int change(session *self, tidesdb_txn_t *txn, const kvdyno_write *writes,
   return code;
 }
 
-/* In the transaction under way, or in one of its own. */
-static int write_batch(void *opened, const kvdyno_write *writes, size_t count) {
-  session *self = opened;
+/* Writes in the transaction under way, or in one of its own. */
+static int write_batch(void *handle, const kvdyno_write *writes, size_t count) {
+  session *self = handle;
   int code;
-  if (self->txn != NULL) return result(change(self, self->txn, writes, count), self->message);
+  if (self->txn != NULL) {
+    return result(apply_writes(self, self->txn, writes, count), self->message);
+  }
   do {
-    code = change(self, self->writer, writes, count);
+    code = apply_writes(self, self->writer, writes, count);
     if (code == TDB_SUCCESS) code = tidesdb_txn_commit(self->writer);
     int reset = tidesdb_txn_reset(self->writer, TDB_ISOLATION_READ_COMMITTED);
     if (code == TDB_SUCCESS) code = reset;
@@ -283,15 +287,15 @@ static int write_batch(void *opened, const kvdyno_write *writes, size_t count) {
   return result(code, self->message);
 }
 
-static int put(void *opened, const void *key, size_t key_size, const void *value,
+static int put(void *handle, const void *key, size_t key_size, const void *value,
                size_t value_size) {
   kvdyno_write write = {0, key, key_size, value, value_size};
-  return write_batch(opened, &write, 1);
+  return write_batch(handle, &write, 1);
 }
 
-static int remove_key(void *opened, const void *key, size_t key_size) {
+static int remove_key(void *handle, const void *key, size_t key_size) {
   kvdyno_write write = {1, key, key_size, NULL, 0};
-  return write_batch(opened, &write, 1);
+  return write_batch(handle, &write, 1);
 }
 
 static int compare(const void *one, size_t one_size, const void *other, size_t other_size) {
@@ -307,7 +311,7 @@ static int seek(tidesdb_iter_t *records, const kvdyno_range *range) {
                         : tidesdb_iter_seek(records, range->from, range->from_size);
 }
 
-/* With both ends, tables outside of the range are left out. */
+/* Opens an iterator; with both ends of the range, it leaves out tables outside of the range. */
 static int open_records(tidesdb_txn_t *txn, tidesdb_column_family_t *family,
                         const kvdyno_range *range, tidesdb_iter_t **records) {
   if (range->from == NULL || range->until == NULL) return tidesdb_iter_new(txn, family, records);
@@ -318,8 +322,8 @@ static int open_records(tidesdb_txn_t *txn, tidesdb_column_family_t *family,
                                       range->until_size, records);
 }
 
-/* Shows the record where the iterator stands; `ended`: it is the last one. */
-static int show(tidesdb_iter_t *records, const kvdyno_range *range, kvdyno_records *shown,
+/* Shows the iterator's record; sets `ended` if the scan ends there. */
+static int show(tidesdb_iter_t *records, const kvdyno_range *range, kvdyno_records *sink,
                 int *ended) {
   uint8_t *key = NULL, *value = NULL;
   size_t key_size = 0, size = 0;
@@ -331,15 +335,15 @@ static int show(tidesdb_iter_t *records, const kvdyno_range *range, kvdyno_recor
   }
   if (!*ended) {
     const kvdyno_record record = {key, key_size, value, size};
-    *ended = shown->show(shown, &record, 1);
+    *ended = sink->show(sink, &record, 1);
   }
   tidesdb_free(key);
   tidesdb_free(value);
   return TDB_SUCCESS;
 }
 
-static int scan(void *opened, const kvdyno_range *range, kvdyno_records *shown) {
-  session *self = opened;
+static int scan(void *handle, const kvdyno_range *range, kvdyno_records *sink) {
+  session *self = handle;
   tidesdb_txn_t *txn = self->txn != NULL ? self->txn : self->reader;
   tidesdb_iter_t *records = NULL;
   int code, ended = 0;
@@ -349,7 +353,7 @@ static int scan(void *opened, const kvdyno_range *range, kvdyno_records *shown) 
   if (code != TDB_SUCCESS) return result(code, self->message);
   code = seek(records, range);
   while (code == TDB_SUCCESS) {
-    code = show(records, range, shown, &ended);
+    code = show(records, range, sink, &ended);
     if (code != TDB_SUCCESS || ended) break;
     code = range->reverse ? tidesdb_iter_prev(records) : tidesdb_iter_next(records);
   }
@@ -357,16 +361,16 @@ static int scan(void *opened, const kvdyno_range *range, kvdyno_records *shown) 
   return code == TDB_ERR_NOT_FOUND ? KVDYNO_OK : result(code, self->message);
 }
 
-/* The first of two that wrote the same key wins. */
-static int begin(void *opened) {
-  session *self = opened;
+/* Begins a transaction; of two that wrote the same key, the first wins. */
+static int begin(void *handle) {
+  session *self = handle;
   return result(tidesdb_txn_begin_with_isolation(self->database->db, TDB_ISOLATION_SNAPSHOT,
                                                  &self->txn),
                 self->message);
 }
 
-static int commit(void *opened) {
-  session *self = opened;
+static int commit(void *handle) {
+  session *self = handle;
   int code;
   while ((code = tidesdb_txn_commit(self->txn)) == TDB_ERR_LOCKED) pause_ms(1);
   tidesdb_txn_free(self->txn);
@@ -374,8 +378,8 @@ static int commit(void *opened) {
   return result(code, self->message);
 }
 
-static void rollback(void *opened) {
-  session *self = opened;
+static void rollback(void *handle) {
+  session *self = handle;
   tidesdb_txn_rollback(self->txn);
   tidesdb_txn_free(self->txn);
   self->txn = NULL;

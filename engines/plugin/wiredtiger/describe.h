@@ -1,4 +1,4 @@
-// What WiredTiger's plugin says of itself, and the configuration strings of its options.
+// The description of WiredTiger's plugin, and the configuration strings of its options.
 #ifndef KVDYNO_WIREDTIGER_DESCRIBE_H
 #define KVDYNO_WIREDTIGER_DESCRIBE_H
 
@@ -11,7 +11,7 @@
 
 #include <wiredtiger.h>
 
-// Compressors that are part of the library, where it lets their names be seen.
+// Entry points of compressors that are part of the library; null: it exports none of this name.
 extern "C" {
 int lz4_extension_init(WT_CONNECTION*, WT_CONFIG_ARG*) __attribute__((weak));
 int snappy_extension_init(WT_CONNECTION*, WT_CONFIG_ARG*) __attribute__((weak));
@@ -30,7 +30,7 @@ std::vector<std::string> Compressors() {
   return names;
 }
 
-// `a, b, c`, each between two of `quote`.
+// Returns `a, b, c`, each name between two of `quote`.
 std::string List(const std::vector<std::string>& names, const char* quote) {
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + (quote + name + quote);
@@ -40,7 +40,7 @@ std::string List(const std::vector<std::string>& names, const char* quote) {
 #define OPEN "wiredtiger.h, wiredtiger_open"
 #define MONGOD "MongoDB, wiredtiger_kv_engine.cpp: how WiredTiger's authors open it"
 
-// An option with its kind, its default, and its presets.
+// Returns an option with its kind, its default, and its presets, as JSON.
 std::string Option(const std::string& name, const std::string& kind, const std::string& value,
                    const std::string& help, const std::string& presets = "") {
   return R"({"name": ")" + name + R"(", "kind": )" + kind + R"(, "default": )" + value +
@@ -63,7 +63,7 @@ std::string Percent(const char* name, int value, const char* help) {
   return Count(name, 1, 99, value, std::string(help) + " In percent.");
 }
 
-// The first is the default.
+// Returns an option whose value is one of some words; the first is the default.
 std::string Words(const char* name, const std::vector<std::string>& words, const char* help,
                   const std::string& presets = "") {
   const std::string kind = R"({"choice": {"of": [)" + List(words, "\"") + "]}}";
@@ -95,7 +95,7 @@ std::string Options() {
   for (const auto& name : Compressors()) compressors.push_back(name);
   const bool snappy = std::count(compressors.begin(), compressors.end(), "snappy") > 0;
   const std::vector<std::string> options = {
-      // Of the database as a whole.
+      // Options of the whole database.
       Bytes(
           "cache_size", 100 << 20, "Memory of the cache; 1 MiB at least.",
           Tuned(R"("25%")",
@@ -125,11 +125,11 @@ std::string Options() {
       Percent("eviction_dirty_trigger", 20,
               "Operations must evict above this share of dirty cache."),
       Text("wiredtiger_open", "Any other configuration of the database"),
-      // Of the log.
+      // Options of the log.
       Words("log_compressor", compressors, "Compression of log records.",
             snappy ? Tuned(R"("snappy")", "The log is written in fewer bytes.", MONGOD) : ""),
       Bytes("log_file_max", 100 << 20, "Size of a log file."),
-      // Of the one table.
+      // Options of the table.
       Option(
           "table", R"("text")", R"("kvdyno")",
           "Table that is measured. A new database gets it, with the options below; in another one "
@@ -152,10 +152,11 @@ std::string Options() {
   return List(options, "");
 }
 
-// With assertions, WiredTiger's message about a hazard pointer has more details. Values: its
-// header's limit of an item, "a small number of bytes less than 4GB". Planning: a random load of 1
-// M x 16/100 bytes, data a little larger than the cache, with the log, took 4.1 times the data on
-// the volume, and 15 to 18 times written; with 4000-byte values 1.9 and 3.3.
+// `assertions`: only a build with assertions has a message about a hazard pointer with these details.
+// `value_bytes_max`: the header's limit of an item, "a small number of bytes less than 4GB".
+// `planning`: a random load of 1 M x 16/100 bytes, data a little larger than the cache, with the
+// log, took 4.1 times the data on the volume, and wrote 15 to 18 times the data; with 4000-byte
+// values, 1.9 and 3.3 times.
 const char* Describe() {
   int major, minor, patch;
   const std::string release = wiredtiger_version(&major, &minor, &patch);
@@ -182,7 +183,7 @@ const char* Describe() {
   return text.c_str();
 }
 
-// What a user's own configuration may not hold, and why.
+// The settings that a user's own configuration must not have, and the reasons.
 const struct {
   const char* why;
   std::vector<std::string> names;
@@ -216,13 +217,13 @@ const struct {
       "columns",
       "colgroups"}}};
 
-bool Has(const std::vector<std::string>& names, const std::string& name) {
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What is wrong with the user's own configuration of this name; empty: nothing.
+// Returns the mistake in the user's own configuration, option `option`; empty: there is none.
 std::string FindMistake(const kvdyno_opening* opening, const std::string& option) {
-  // A name has a value behind it, or is one that is on or off.
+  // A name is a setting if a value follows it, or if it may stand alone.
   const std::vector<std::string> alone = {"create",  "in_memory",    "readonly",
                                           "salvage", "multiprocess", "use_environment"};
   const std::string text = kvdyno_text(opening, option.c_str());
@@ -234,7 +235,7 @@ std::string FindMistake(const kvdyno_opening* opening, const std::string& option
     key.erase(0, key.find_first_not_of(" \t\n\r\""));
     key.erase(key.find_last_not_of(" \t\n\r\"") + 1);
     for (const auto& refused : kRefused) {
-      if ((value != std::string::npos || Has(alone, key)) && Has(refused.names, key)) {
+      if ((value != std::string::npos || Contains(alone, key)) && Contains(refused.names, key)) {
         return option + ": " + key + " " + refused.why;
       }
     }
@@ -242,8 +243,8 @@ std::string FindMistake(const kvdyno_opening* opening, const std::string& option
   return "";
 }
 
-// An option's value as it is written in a configuration.
-std::string Written(const kvdyno_opening* opening, const char* name) {
+// Returns the value of an option in the form of a configuration string.
+std::string FormatOption(const kvdyno_opening* opening, const char* name) {
   const kvdyno_option* option = kvdyno_find_option(opening, name);
   if (option == nullptr) return "";
   if (option->kind == KVDYNO_TEXT) return option->text;
@@ -251,17 +252,21 @@ std::string Written(const kvdyno_opening* opening, const char* name) {
   return std::to_string(option->integer);
 }
 
-std::string Named(const kvdyno_opening* opening, std::initializer_list<const char*> names) {
+// Returns `name=value,` for each of the options.
+std::string FormatOptions(const kvdyno_opening* opening,
+                          std::initializer_list<const char*> names) {
   std::string text;
-  for (const char* name : names) text += std::string(name) + "=" + Written(opening, name) + ",";
+  for (const char* name : names) {
+    text += std::string(name) + "=" + FormatOption(opening, name) + ",";
+  }
   return text;
 }
 
-// The configuration of `wiredtiger_open`.
+// Returns the configuration of `wiredtiger_open`.
 std::string OpenConfig(const kvdyno_opening* opening) {
-  // For its own threads, and for what is done beside the sessions; those that walk have one more.
+  // 64 are for WiredTiger's own threads and for calls outside of sessions; a walk has one more.
   const uint64_t sessions = 64 + 2 * opening->sessions;
-  const auto value = [opening](const char* name) { return Written(opening, name); };
+  const auto value = [opening](const char* name) { return FormatOption(opening, name); };
   const std::string log = opening->durability == KVDYNO_NONE
                               ? "log=(enabled=false),"
                               : "log=(enabled=true,file_max=" + value("log_file_max") +
@@ -269,26 +274,27 @@ std::string OpenConfig(const kvdyno_opening* opening) {
                                     "),transaction_sync=(enabled=true,method=" +
                                     (opening->durability == KVDYNO_COMMIT ? "fsync" : "none") +
                                     "),";
-  // The plan alone decides: not the environment, and not the configuration that a database was
-  // created with.
+  // The plan's options alone decide: the environment and the configuration that the database was
+  // created with do not count.
   return "create,use_environment=false,config_base=false,statistics=(fast),session_max=" +
          std::to_string(sessions) + ",checkpoint=(wait=" + value("checkpoint_wait") +
          ",log_size=" + value("checkpoint_log_size") +
          "),eviction=(threads_min=" + value("eviction_threads_min") +
          ",threads_max=" + value("eviction_threads_max") + ")," + log +
-         Named(opening, {"cache_size", "eviction_target", "eviction_trigger",
-                         "eviction_dirty_target", "eviction_dirty_trigger"}) +
+         FormatOptions(opening, {"cache_size", "eviction_target", "eviction_trigger",
+                                 "eviction_dirty_target", "eviction_dirty_trigger"}) +
          value("wiredtiger_open");
 }
 
-// The configuration of the table.
+// Returns the configuration of the table.
 std::string TableConfig(const kvdyno_opening* opening) {
-  const bool lsm = Written(opening, "type") == "lsm";
+  const bool lsm = FormatOption(opening, "type") == "lsm";
   return std::string("key_format=u,value_format=u,type=") + (lsm ? "lsm," : "file,") +
-         Named(opening,
-               {"block_compressor", "leaf_page_max", "internal_page_max", "memory_page_max",
-                "allocation_size", "split_pct", "prefix_compression", "checksum"}) +
-         Written(opening, "session_create");
+         FormatOptions(opening,
+                       {"block_compressor", "leaf_page_max", "internal_page_max",
+                        "memory_page_max", "allocation_size", "split_pct", "prefix_compression",
+                        "checksum"}) +
+         FormatOption(opening, "session_create");
 }
 
 }  // namespace

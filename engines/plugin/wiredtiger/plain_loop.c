@@ -1,6 +1,6 @@
 /*
- * The calls that a get is, as a program of C makes them: what `engines/plugin/examples/plugin_reads.rs`
- * compares with.
+ * WiredTiger's reads in a plain loop in C: `engines/plugin/examples/plugin_reads.rs` compares the
+ * plugin's reads with them.
  *
  * usage: plain_loop DIRECTORY read ROUND  prints the nanoseconds that the reads of a round took
  */
@@ -25,14 +25,14 @@ check(int ret)
 }
 
 static void
-to_key(uint64_t number, uint8_t key[16])
+write_key(uint64_t number, uint8_t key[16])
 {
     memset(key, 0, 16);
     for (int at = 15; at >= 8; at--, number >>= 8)
         key[at] = (uint8_t)number;
 }
 
-/* SplitMix64. */
+/* Returns the next number of SplitMix64. */
 static uint64_t
 next(uint64_t *state)
 {
@@ -42,7 +42,7 @@ next(uint64_t *state)
     return (z ^ (z >> 31));
 }
 
-/* Of the thread's processor: others on the machine count less. */
+/* Returns the processor time of this thread, on which others on the machine have less effect. */
 static uint64_t
 now(void)
 {
@@ -56,11 +56,11 @@ read_all(WT_CURSOR *cursor, uint64_t state)
 {
     static uint8_t keys[BLOCK][16];
     volatile uint64_t sink;
-    uint64_t took = 0, sum = 0;
+    uint64_t elapsed = 0, sum = 0;
 
     for (int block = 0; block < BLOCKS; block++) {
         for (int i = 0; i < BLOCK; i++)
-            to_key(next(&state) % RECORDS, keys[i]);
+            write_key(next(&state) % RECORDS, keys[i]);
         uint64_t start = now();
         for (int i = 0; i < BLOCK; i++) {
             WT_ITEM item = {.data = keys[i], .size = 16};
@@ -71,11 +71,11 @@ read_all(WT_CURSOR *cursor, uint64_t state)
                 sum += ((const uint8_t *)item.data)[at];
             check(cursor->reset(cursor));
         }
-        took += now() - start;
+        elapsed += now() - start;
     }
     sink = sum;
     (void)sink;
-    return (took);
+    return (elapsed);
 }
 
 int

@@ -1,4 +1,4 @@
-// WiredTiger as a plugin of kvdyno: its calls, and what it says of itself.
+// WiredTiger as a plugin of kvdyno: the functions of kvdyno_engine.h.
 //
 // WiredTiger's API is structures of function pointers whose layout differs by version. `kvdyno
 // engines get` and `kvdyno engines build` compile this file against the header of the library that
@@ -29,15 +29,16 @@ struct Database {
   std::string table;
   std::string opened_with;
   kvdyno_durability durability = KVDYNO_NONE;
-  // Checkpoints that went over their limit: they cannot be called off.
+  // Checkpoints that exceeded their limit and may still run: they cannot be cancelled.
   std::vector<std::future<std::pair<int, std::string>>> settling;
-  // What `events` saw last.
+  // The session of `Events`, and the number of checkpoints at its last call.
   WT_SESSION* watching = nullptr;
   int64_t checkpoints = 0;
 };
 
-// A session with a cursor on the table. One that stands on a record pins a page and its snapshot,
-// which delays eviction and other sessions' writes. So it is reset as soon as the value was shown.
+// A session with a cursor on the table. A cursor that stands on a record pins a page and its
+// snapshot, which delays eviction and other sessions' writes. So it is reset as soon as its value
+// was shown.
 struct Table {
   WT_SESSION* session = nullptr;
   WT_CURSOR* cursor = nullptr;
@@ -47,7 +48,7 @@ struct Session {
   Database* database;
   char* message;
   Table table;
-  // The open walk keeps its snapshot, and other calls must not.
+  // The table of the open walk: a walk keeps its snapshot, and other calls must not.
   Table walking;
 };
 
@@ -85,13 +86,13 @@ int Refuse(const std::string& text, char* message) {
   return KVDYNO_INVALID;
 }
 
-// For one thread at a time. The default isolation of some versions is read-committed.
+// Opens a session for one thread at a time. Some versions default to isolation read-committed.
 int NewSession(Database* database, WT_SESSION** session) {
   return database->connection->open_session(database->connection, nullptr, "isolation=snapshot",
                                             session);
 }
 
-// The whole configuration that an object has, defaults written out.
+// Reads the whole configuration of an object, defaults included.
 int GetMetadata(WT_SESSION* session, const std::string& uri, std::string* config) {
   WT_CURSOR* cursor = nullptr;
   int code = session->open_cursor(session, "metadata:", nullptr, nullptr, &cursor);
@@ -100,11 +101,11 @@ int GetMetadata(WT_SESSION* session, const std::string& uri, std::string* config
   const char* text = nullptr;
   if ((code = cursor->search(cursor)) == 0) code = cursor->get_value(cursor, &text);
   if (code == 0) *config = text;
-  const int closed = cursor->close(cursor);
-  return code != 0 ? code : closed;
+  const int close_code = cursor->close(cursor);
+  return code != 0 ? code : close_code;
 }
 
-// The database's statistics by the names that WiredTiger has.
+// Calls `visit` with the name and the value of each statistic of the database.
 template <typename Visit>
 int ReadStatistics(WT_SESSION* session, Visit visit) {
   WT_CURSOR* cursor = nullptr;
@@ -116,8 +117,8 @@ int ReadStatistics(WT_SESSION* session, Visit visit) {
     if ((code = cursor->get_value(cursor, &name, &text, &value)) != 0) break;
     visit(std::string(name), value);
   }
-  const int closed = cursor->close(cursor);
-  return code != WT_NOTFOUND ? code : closed;
+  const int close_code = cursor->close(cursor);
+  return code != WT_NOTFOUND ? code : close_code;
 }
 
 // Refuses a table whose keys or values are not bytes.
@@ -175,12 +176,12 @@ int FindTable(WT_SESSION* session, const kvdyno_opening* opening, char* message)
   return code != 0 ? Result(code, message) : CheckFormats(session, table, config, message);
 }
 
-// How many checkpoints have ended well, and how long the last one took: by their names in the 11
-// line and before.
+// The number of checkpoints that have succeeded, and the length of the last one.
 struct Checkpoints {
   int64_t ended = 0, took_ms = 0;
 };
 
+// Finds the statistics by their names in the 11 line and in older versions.
 int ReadCheckpoints(WT_SESSION* session, Checkpoints* checkpoints) {
   return ReadStatistics(session, [&](const std::string& name, int64_t value) {
     if (name == "checkpoint: total succeed number of checkpoints" ||
@@ -193,12 +194,12 @@ int ReadCheckpoints(WT_SESSION* session, Checkpoints* checkpoints) {
   });
 }
 
-int Open(const kvdyno_opening* opening, void** opened, char* message) {
+int Open(const kvdyno_opening* opening, void** database_out, char* message) {
   static WT_EVENT_HANDLER handler = [] {
-    WT_EVENT_HANDLER made{};
-    made.handle_error = HandleError;
-    made.handle_message = IgnoreMessage;
-    return made;
+    WT_EVENT_HANDLER callbacks{};
+    callbacks.handle_error = HandleError;
+    callbacks.handle_message = IgnoreMessage;
+    return callbacks;
   }();
   int major, minor, patch;
   wiredtiger_version(&major, &minor, &patch);
@@ -229,13 +230,13 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
     return code;
   }
   database->checkpoints = checkpoints.ended;
-  *opened = database.release();
+  *database_out = database.release();
   return KVDYNO_OK;
 }
 
-// With a last checkpoint, after those that went over their limit.
-int Close(void* opened, char* message) {
-  const std::unique_ptr<Database> database(static_cast<Database*>(opened));
+// Waits for checkpoints that exceeded their limit, and closes the database with a last one.
+int Close(void* handle, char* message) {
+  const std::unique_ptr<Database> database(static_cast<Database*>(handle));
   database->settling.clear();
   return Result(database->connection->close(database->connection, nullptr), message);
 }
@@ -246,26 +247,26 @@ int Checkpoint(Database* database) {
   int code = NewSession(database, &session);
   if (code != 0) return code;
   code = session->checkpoint(session, nullptr);
-  const int closed = session->close(session, nullptr);
-  return code != 0 ? code : closed;
+  const int close_code = session->close(session, nullptr);
+  return code != 0 ? code : close_code;
 }
 
 // Without a log only a checkpoint is durable.
-int Sync(void* opened, char* message) {
-  auto* database = static_cast<Database*>(opened);
+int Sync(void* handle, char* message) {
+  auto* database = static_cast<Database*>(handle);
   if (database->durability == KVDYNO_NONE) return Result(Checkpoint(database), message);
   WT_SESSION* session = nullptr;
   int code = NewSession(database, &session);
   if (code != 0) return Result(code, message);
   code = session->log_flush(session, "sync=on");
-  const int closed = session->close(session, nullptr);
-  return Result(code != 0 ? code : closed, message);
+  const int close_code = session->close(session, nullptr);
+  return Result(code != 0 ? code : close_code, message);
 }
 
-// A checkpoint writes dirty pages. It has no limit, so it runs in its own thread, and continues in
-// the background if it exceeds ours.
-int Settle(void* opened, uint64_t limit_ns, int* idle, char* note, char* message) {
-  auto* database = static_cast<Database*>(opened);
+// Takes a checkpoint, which writes dirty pages. WiredTiger has no limit for it, so it runs in its
+// own thread, and continues in the background if it exceeds the limit.
+int Settle(void* handle, uint64_t limit_ns, int* idle, char* note, char* message) {
+  auto* database = static_cast<Database*>(handle);
   const std::chrono::nanoseconds limit(std::min<uint64_t>(limit_ns, INT64_MAX / 4));
   auto settling = std::async(std::launch::async, [database] {
     pthread_setname_np(pthread_self(), "wt-settle");
@@ -285,8 +286,8 @@ int Settle(void* opened, uint64_t limit_ns, int* idle, char* note, char* message
 // WiredTiger reports the whole configuration of the table. For the database it reports only
 // statistics, so `wiredtiger_open` is the string that was passed. Other statistics are of features
 // that are not used here.
-void Counters(void* opened, kvdyno_counters* counters) {
-  auto* database = static_cast<Database*>(opened);
+void Counters(void* handle, kvdyno_counters* counters) {
+  auto* database = static_cast<Database*>(handle);
   counters->add_text(counters, "wiredtiger_open", database->opened_with.c_str());
   WT_SESSION* session = nullptr;
   if (NewSession(database, &session) != 0) return;
@@ -301,7 +302,7 @@ void Counters(void* opened, kvdyno_counters* counters) {
       "LSM",    "block-manager", "cache",          "checkpoint",   "connection",
       "cursor", "log",           "reconciliation", "thread-yield", "transaction"};
   ReadStatistics(session, [&](const std::string& name, int64_t value) {
-    if (!Has(kinds, name.substr(0, name.find(':')))) return;
+    if (!Contains(kinds, name.substr(0, name.find(':')))) return;
     if (value >= 0) {
       counters->add_integer(counters, name.c_str(), static_cast<uint64_t>(value));
     } else {
@@ -313,23 +314,23 @@ void Counters(void* opened, kvdyno_counters* counters) {
 
 // WiredTiger has no callback for checkpoints. Their end may be late by the time between two calls.
 // If several ended in that time, only the last one's length is known.
-void Events(void* opened, kvdyno_events* events) {
-  auto* database = static_cast<Database*>(opened);
+void Events(void* handle, kvdyno_events* events) {
+  auto* database = static_cast<Database*>(handle);
   Checkpoints now;
   // A failed reading is repeated at the next call.
   if (ReadCheckpoints(database->watching, &now) != 0) return;
-  const int64_t ended = now.ended - std::exchange(database->checkpoints, now.ended);
-  if (ended <= 0) return;
+  const int64_t count = now.ended - std::exchange(database->checkpoints, now.ended);
+  if (count <= 0) return;
   const auto clock = std::chrono::system_clock::now().time_since_epoch();
   const auto end = static_cast<uint64_t>(std::chrono::nanoseconds(clock).count());
-  const uint64_t took = static_cast<uint64_t>(now.took_ms) * 1000000;
+  const uint64_t length_ns = static_cast<uint64_t>(now.took_ms) * 1000000;
   const std::string detail =
-      "took " + std::to_string(now.took_ms) + " ms, the last of " + std::to_string(ended);
-  events->add(events, end - std::min(end, took), KVDYNO_CHECKPOINT, KVDYNO_BEGIN, nullptr);
+      "took " + std::to_string(now.took_ms) + " ms, the last of " + std::to_string(count);
+  events->add(events, end - std::min(end, length_ns), KVDYNO_CHECKPOINT, KVDYNO_BEGIN, nullptr);
   events->add(events, end, KVDYNO_CHECKPOINT, KVDYNO_END, detail.c_str());
 }
 
-// Its writes replace existing values.
+// Opens a session with a cursor on the table; its inserts replace existing values.
 int OpenTable(Database* database, Table* table) {
   const int code = NewSession(database, &table->session);
   if (code != 0) return code;
@@ -337,25 +338,25 @@ int OpenTable(Database* database, Table* table) {
                                      "overwrite=true", &table->cursor);
 }
 
-// With its cursor; what is not committed is rolled back.
+// Closes the session and its cursor; an uncommitted transaction is rolled back.
 void CloseTable(Table* table) {
   if (table->session != nullptr) table->session->close(table->session, nullptr);
   *table = {};
 }
 
-int OpenSession(void* opened, char* message, void** session) {
-  auto made = std::make_unique<Session>(Session{static_cast<Database*>(opened), message, {}, {}});
-  const int code = OpenTable(made->database, &made->table);
+int OpenSession(void* handle, char* message, void** session) {
+  auto self = std::make_unique<Session>(Session{static_cast<Database*>(handle), message, {}, {}});
+  const int code = OpenTable(self->database, &self->table);
   if (code != 0) {
-    CloseTable(&made->table);
+    CloseTable(&self->table);
     return Result(code, message);
   }
-  *session = made.release();
+  *session = self.release();
   return KVDYNO_OK;
 }
 
-void CloseSession(void* opened) {
-  const std::unique_ptr<Session> session(static_cast<Session*>(opened));
+void CloseSession(void* handle) {
+  const std::unique_ptr<Session> session(static_cast<Session*>(handle));
   CloseTable(&session->walking);
   CloseTable(&session->table);
 }
@@ -382,8 +383,8 @@ int Erase(WT_CURSOR* cursor, const void* key, size_t key_size) {
   return code == 0 || code == WT_NOTFOUND ? cursor->reset(cursor) : code;
 }
 
-int Get(void* opened, const void* key, size_t key_size, kvdyno_value* value) {
-  auto* self = static_cast<Session*>(opened);
+int Get(void* handle, const void* key, size_t key_size, kvdyno_value* value) {
+  auto* self = static_cast<Session*>(handle);
   WT_CURSOR* cursor = self->table.cursor;
   WT_ITEM item;
   SetKey(cursor, key, key_size);
@@ -394,10 +395,10 @@ int Get(void* opened, const void* key, size_t key_size, kvdyno_value* value) {
   return Result(cursor->reset(cursor), self->message);
 }
 
-// With WT_CURSOR::reserve, which is a write to everybody else. A missing record cannot be reserved:
-// writing and removing it has the same effect.
-int GetForUpdate(void* opened, const void* key, size_t key_size, kvdyno_value* value) {
-  auto* self = static_cast<Session*>(opened);
+// Calls WT_CURSOR::reserve, which conflicts with others as a write does. A missing record cannot be
+// reserved: writing and removing it has the same effect.
+int GetForUpdate(void* handle, const void* key, size_t key_size, kvdyno_value* value) {
+  auto* self = static_cast<Session*>(handle);
   WT_CURSOR* cursor = self->table.cursor;
   SetKey(cursor, key, key_size);
   int code = cursor->reserve(cursor);
@@ -405,56 +406,56 @@ int GetForUpdate(void* opened, const void* key, size_t key_size, kvdyno_value* v
     code = Insert(cursor, key, key_size, "", 0);
     if (code == 0) code = Erase(cursor, key, key_size);
   }
-  return code != 0 ? Result(code, self->message) : Get(opened, key, key_size, value);
+  return code != 0 ? Result(code, self->message) : Get(handle, key, key_size, value);
 }
 
-int Put(void* opened, const void* key, size_t key_size, const void* value, size_t size) {
-  auto* self = static_cast<Session*>(opened);
+int Put(void* handle, const void* key, size_t key_size, const void* value, size_t size) {
+  auto* self = static_cast<Session*>(handle);
   return Result(Insert(self->table.cursor, key, key_size, value, size), self->message);
 }
 
-int Remove(void* opened, const void* key, size_t key_size) {
-  auto* self = static_cast<Session*>(opened);
+int Remove(void* handle, const void* key, size_t key_size) {
+  auto* self = static_cast<Session*>(handle);
   return Result(Erase(self->table.cursor, key, key_size), self->message);
 }
 
-int Begin(void* opened) {
-  auto* self = static_cast<Session*>(opened);
+int Begin(void* handle) {
+  auto* self = static_cast<Session*>(handle);
   return Result(self->table.session->begin_transaction(self->table.session, nullptr),
                 self->message);
 }
 
-// One that fails has rolled back.
-int Commit(void* opened) {
-  auto* self = static_cast<Session*>(opened);
+// A commit that fails has rolled back.
+int Commit(void* handle) {
+  auto* self = static_cast<Session*>(handle);
   return Result(self->table.session->commit_transaction(self->table.session, nullptr),
                 self->message);
 }
 
-void Rollback(void* opened) {
-  auto* self = static_cast<Session*>(opened);
+void Rollback(void* handle) {
+  auto* self = static_cast<Session*>(handle);
   self->table.session->rollback_transaction(self->table.session, nullptr);
 }
 
-int Write(void* opened, const kvdyno_write* writes, size_t count) {
-  int code = Begin(opened);
+int Write(void* handle, const kvdyno_write* writes, size_t count) {
+  int code = Begin(handle);
   if (code != KVDYNO_OK) return code;
   for (size_t index = 0; code == KVDYNO_OK && index < count; index++) {
     const kvdyno_write& write = writes[index];
-    code = write.removes ? Remove(opened, write.key, write.key_size)
-                         : Put(opened, write.key, write.key_size, write.value, write.value_size);
+    code = write.removes ? Remove(handle, write.key, write.key_size)
+                         : Put(handle, write.key, write.key_size, write.value, write.value_size);
   }
-  if (code == KVDYNO_OK) return Commit(opened);
-  Rollback(opened);
+  if (code == KVDYNO_OK) return Commit(handle);
+  Rollback(handle);
   return code;
 }
 
-// To the next record this way; from nowhere, to the first.
+// Moves to the next record in this direction; without a position, to the first one.
 int Step(WT_CURSOR* cursor, bool reverse) {
   return reverse ? cursor->prev(cursor) : cursor->next(cursor);
 }
 
-// To the key, or to the next there is in this direction.
+// Moves to the key with which the range begins, or to the next one in its direction.
 int Seek(WT_CURSOR* cursor, const kvdyno_range* range) {
   if (range->from == nullptr) return Step(cursor, range->reverse);
   int exact;
@@ -469,13 +470,13 @@ int Compare(const WT_ITEM& key, const void* other, size_t size) {
   return order != 0 ? order : (key.size > size) - (key.size < size);
 }
 
-// Shows the records from where the cursor stands, if `code` is that of a step that found one.
-// Returns 0 if it stands on the one that was shown last, as no more are wanted: a step would cost
-// time for nothing. WT_NOTFOUND: there are no more.
+// Shows the records from the cursor's position on; `code` is the result of the step to it. Returns
+// 0 if kvdyno needs no more records: the cursor then stays on the last one shown, which saves a
+// step. Returns WT_NOTFOUND at the end of the range.
 //
 // The end is compared with each key: a bound of the cursor (WT_CURSOR::bound) does not exist for
 // LSM trees and in older versions, and parses a configuration for each scan.
-int Show(WT_CURSOR* cursor, int code, const kvdyno_range* range, kvdyno_records* shown) {
+int Show(WT_CURSOR* cursor, int code, const kvdyno_range* range, kvdyno_records* sink) {
   for (; code == 0; code = Step(cursor, range->reverse)) {
     WT_ITEM key, value;
     if ((code = cursor->get_key(cursor, &key)) != 0) return code;
@@ -485,22 +486,22 @@ int Show(WT_CURSOR* cursor, int code, const kvdyno_range* range, kvdyno_records*
     }
     if ((code = cursor->get_value(cursor, &value)) != 0) return code;
     const kvdyno_record record{key.data, key.size, value.data, value.size};
-    if (shown->show(shown, &record, 1)) return 0;
+    if (sink->show(sink, &record, 1)) return 0;
   }
   return code;
 }
 
-int Scan(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
-  auto* self = static_cast<Session*>(opened);
+int Scan(void* handle, const kvdyno_range* range, kvdyno_records* sink) {
+  auto* self = static_cast<Session*>(handle);
   WT_CURSOR* cursor = self->table.cursor;
-  const int code = Show(cursor, Seek(cursor, range), range, shown);
+  const int code = Show(cursor, Seek(cursor, range), range, sink);
   const int reset = cursor->reset(cursor);
   return Result(code == 0 || code == WT_NOTFOUND ? reset : code, self->message);
 }
 
-// With one cursor from its beginning to its end, in the snapshot that it began with.
-int Walk(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
-  auto* self = static_cast<Session*>(opened);
+// A walk has one cursor and one snapshot from its beginning to its end.
+int Walk(void* handle, const kvdyno_range* range, kvdyno_records* sink) {
+  auto* self = static_cast<Session*>(handle);
   Table* table = &self->walking;
   const auto stands_on_last = [&] {
     WT_ITEM key;
@@ -515,7 +516,7 @@ int Walk(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
     if (code == 0) code = Seek(table->cursor, range);
   }
   if (code == 0 && stands_on_last()) code = Step(table->cursor, range->reverse);
-  if (code == 0) code = Show(table->cursor, code, range, shown);
+  if (code == 0) code = Show(table->cursor, code, range, sink);
   if (code != 0) CloseTable(table);
   return Result(code == WT_NOTFOUND ? 0 : code, self->message);
 }

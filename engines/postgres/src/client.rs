@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Rows of a scan per request.
+/// The rows of a scan that one request asks for.
 const ROWS: u32 = 500;
 
 /// The code of a statement that exceeded its timeout.
@@ -29,7 +29,7 @@ const STATISTICS: [(&str, &str); 4] = [
     ("table", "SELECT * FROM pg_stat_user_tables WHERE relname = 'kv'"),
 ];
 
-/// A `PostgreSQL` server, as its client has it.
+/// A `PostgreSQL` server, as seen by the client.
 pub(crate) struct Postgres {
     address: Address,
     durability: Durability,
@@ -38,7 +38,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// A connection for a handle on a graph. Creates the graph's tables before its first use.
+    /// Opens a connection for a handle on a graph. Creates the graph's tables before its first use.
     pub(crate) fn connect_for_graph(&self) -> Result<Connection> {
         self.control.ensure_graph(|control| {
             let mut tables = graph::TABLES.iter();
@@ -51,7 +51,7 @@ impl Postgres {
         Ok(connection)
     }
 
-    /// How many workers clean up after updates now.
+    /// Returns how many autovacuum workers are at work now.
     fn workers(&self) -> Result<usize> {
         const ASKED: &str =
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'";
@@ -90,7 +90,7 @@ impl Engine for Postgres {
         Ok(Client { connection, scans, tickets })
     }
 
-    /// Everything into the table's files, and cleaned up where that is wanted.
+    /// Writes everything to the table's files, after a vacuum if the options ask for one.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let begun = Instant::now();
         let tables = if self.control.has_graph() { graph::NAMES } else { "kv" };
@@ -134,7 +134,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    /// What its statistics have, under their names. They are up to a second old.
+    /// Returns the server's statistics, under their names. They are up to a second old.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
         for (group, query) in &STATISTICS {
@@ -152,8 +152,8 @@ impl Engine for Postgres {
     }
 }
 
-/// The server compresses a key before it checks the length, so the limit would depend on the key's
-/// content.
+/// Refuses a key that is too long. The server compresses a key before it checks the length, so its
+/// limit would depend on the key's content.
 #[inline]
 pub(crate) fn check(key: &[u8]) -> Result<()> {
     if key.len() as u64 <= KEY_BYTES_MAX {
@@ -171,7 +171,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Executes a prepared statement and shows its result.
+    /// Executes a prepared statement, and shows the value in its row.
     #[inline]
     pub(crate) fn lookup<R>(
         &mut self,
@@ -186,7 +186,7 @@ impl Client {
         Ok(visit(value.map(|range| self.connection.bytes(range))))
     }
 
-    /// Executes a prepared statement that shows nothing.
+    /// Executes a prepared statement without rows.
     #[inline]
     pub(crate) fn execute(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
         self.connection.execute(statement, parameters, 0);
@@ -206,19 +206,19 @@ impl Client {
         self.connection.execute(&name, &ends, ROWS);
         self.connection.flush();
         self.connection.wire.send()?;
-        let shown = self.rows(&mut visit);
+        let result = self.rows(&mut visit);
         self.connection.sync();
         self.connection.wire.send()?;
         let ended = self.connection.answer();
-        let shown = shown.and_then(|shown| ended.map(|_| shown));
-        if shown.is_err() {
+        let result = result.and_then(|result| ended.map(|_| result));
+        if result.is_err() {
             self.scans.forget_scan(&name);
         }
-        shown
+        result
     }
 
     fn rows(&mut self, visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<u64> {
-        let mut shown = 0;
+        let mut count = 0;
         let mut more = true;
         loop {
             self.connection.wire.discard_parsed();
@@ -231,7 +231,7 @@ impl Client {
                     let bytes =
                         |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
                     if more {
-                        shown += 1;
+                        count += 1;
                         more = visit(bytes(key), bytes(value)).is_continue();
                     }
                 }
@@ -241,7 +241,7 @@ impl Client {
                     self.connection.flush();
                     self.connection.wire.send()?;
                 }
-                (b's' | b'C', _) => return Ok(shown),
+                (b's' | b'C', _) => return Ok(count),
                 (b'E', words) => return Err(server_error(self.connection.bytes(words))),
                 _ => {}
             }
@@ -276,7 +276,7 @@ impl Session for Client {
         }
     }
 
-    /// One statement. A repeated key is found again for each of its positions.
+    /// Looks up all keys by one statement. A repeated key is shown for each of its positions.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -310,7 +310,7 @@ impl Session for Client {
         Ok(())
     }
 
-    /// Statements up to one end are one transaction.
+    /// Performs a batch as one transaction: the statements up to one end.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         writes.iter().try_for_each(|write| check(write.key()))?;
         for write in writes {

@@ -6,12 +6,12 @@ use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
-/// The user, whom the database was made for.
+/// The user for whom the database was created.
 pub(crate) const USER: &str = "kvdyno";
 
 const PROTOCOL: u32 = 3 << 16;
 
-/// The format of parameters and results: as they are, not as text.
+/// The format of parameters and results: binary, not text.
 const BINARY: u16 = 1;
 
 /// Authentication requests: none, the password in plain text, SCRAM, and SCRAM's later steps.
@@ -21,10 +21,10 @@ const PROVED: u32 = 10;
 const GO_ON: u32 = 11;
 const AT_LAST: u32 = 12;
 
-/// The proof.
+/// The method of authentication.
 const METHOD: &str = "SCRAM-SHA-256";
 
-/// In the place of a protocol's number: from here on it is to be hidden.
+/// The request for TLS, in the place of a protocol's number.
 const HIDE: u32 = 80_877_103;
 
 /// The longest message: the server allocates no more at once (`MaxAllocSize`).
@@ -33,7 +33,7 @@ const MESSAGE_BYTES_MAX: usize = (1 << 30) - 1;
 /// A message of the server: its kind, and where its contents lie.
 pub(crate) type Message = (u8, Range<usize>);
 
-/// What one statement came to.
+/// The result of one statement.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// The first column of its last row.
@@ -44,12 +44,13 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) wire: Wire,
-    /// What the server complained of last: of one that hangs up, why.
+    /// The server's last error, which is the reason if the server closes the connection; `None`:
+    /// none since the last answer.
     complaint: Option<Error>,
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let database = address.attached_server().map_or("postgres", |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
@@ -79,7 +80,7 @@ impl Connection {
         self.wire.send()
     }
 
-    /// Until the server has let us in.
+    /// Answers the server's requests for authentication until it accepts the client.
     fn authenticate(&mut self, address: &Address) -> Result<()> {
         let mut scram = None;
         loop {
@@ -95,7 +96,7 @@ impl Connection {
             let message = String::from_utf8_lossy(message).into_owned();
             match u32::from_be_bytes(*how) {
                 LET_IN => {}
-                // As it is, for it is hidden on its way.
+                // The password in plain text, because the connection is encrypted.
                 OPENLY
                     if address.attached_server().is_some_and(|remote| remote.secrecy.is_some()) =>
                 {
@@ -146,7 +147,7 @@ impl Connection {
         self.wire.bytes(range)
     }
 
-    /// Writes a message down.
+    /// Queues a message.
     #[inline]
     fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
         self.wire.out.push(kind);
@@ -157,7 +158,7 @@ impl Connection {
         self.wire.out[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Has a statement prepared under a name, with the next that is sent.
+    /// Queues a request to prepare a statement under a name.
     pub(crate) fn prepare(&mut self, name: &str, statement: &str) {
         self.message(b'P', |out| {
             text(out, name);
@@ -166,7 +167,7 @@ impl Connection {
         });
     }
 
-    /// Has a prepared statement forgotten, if there is one of the name.
+    /// Queues a request to forget a prepared statement, if there is one of the name.
     pub(crate) fn unprepare(&mut self, name: &str) {
         self.message(b'C', |out| {
             out.push(b'S');
@@ -174,7 +175,7 @@ impl Connection {
         });
     }
 
-    /// Writes the execution of a prepared statement down, of so many rows; 0: of all.
+    /// Queues the execution of a prepared statement, for this many rows; 0: for all.
     #[inline]
     pub(crate) fn execute(&mut self, name: &str, parameters: &[&[u8]], rows: u32) {
         self.message(b'B', |out| {
@@ -193,7 +194,7 @@ impl Connection {
         self.request_rows(rows);
     }
 
-    /// Continues the last statement for this many rows.
+    /// Queues a request to continue the last statement for this many rows.
     #[inline]
     pub(crate) fn request_rows(&mut self, rows: u32) {
         self.message(b'E', |out| {
@@ -202,7 +203,8 @@ impl Connection {
         });
     }
 
-    /// Ends the statements since the last end. Outside of a transaction they are one.
+    /// Queues the end of the statements since the last end. Outside of a transaction they are one
+    /// transaction.
     #[inline]
     pub(crate) fn sync(&mut self) {
         self.message(b'S', |_| ());
@@ -270,7 +272,7 @@ impl Connection {
         Ok(Some((kind, contents)))
     }
 
-    /// The columns of a row.
+    /// Returns where the columns of a row lie.
     pub(crate) fn columns(&self, row: Range<usize>) -> Vec<Option<Range<usize>>> {
         split_columns(self.wire.received_bytes(), row)
     }
@@ -283,7 +285,7 @@ impl Answers for Connection {
         &mut self.wire
     }
 
-    /// A server that closes the connection may have sent the reason before.
+    /// Receives more bytes. A server that closes the connection may have sent the reason before.
     fn receive(&mut self) -> Result<()> {
         self.wire.receive().map_err(|error| self.complaint.take().unwrap_or(error))
     }
@@ -315,7 +317,7 @@ impl Answers for Connection {
     }
 }
 
-/// From here on the connection is hidden.
+/// Asks for TLS and starts it: from here on the connection is encrypted.
 fn hide(wire: &mut Wire, address: &Address) -> Result<()> {
     wire.out.extend_from_slice(&8_u32.to_be_bytes());
     wire.out.extend_from_slice(&HIDE.to_be_bytes());
@@ -334,9 +336,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// A column of a row that begins at `offset`, and where it ends; `None` in it: NULL, or cut off by
-/// the
-/// end of the row.
+/// Returns the column of a row that begins at `offset`, and where it ends. `None`: the column is
+/// NULL, or cut off by the end of the row.
 #[inline]
 fn column(received: &[u8], offset: usize, row_end: usize) -> (Option<Range<usize>>, usize) {
     let length = received.get(offset..row_end).and_then(|rest| rest.first_chunk());
@@ -359,14 +360,14 @@ fn split_columns(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>
     let mut offset = row.start + 2;
     let mut all = Vec::new();
     while offset < row.end {
-        let (one, next) = column(received, offset, row.end);
-        all.push(one);
+        let (range, next) = column(received, offset, row.end);
+        all.push(range);
         offset = next;
     }
     all
 }
 
-/// Of each column: its name, a zero, and 18 bytes.
+/// Returns the names of columns. Each column has its name, a zero, and 18 bytes.
 fn column_names(contents: &[u8]) -> Vec<String> {
     let (mut names, mut rest) = (Vec::new(), contents.get(2..).unwrap_or_default());
     while let Some(end) = rest.iter().position(|byte| *byte == 0) {
@@ -376,7 +377,7 @@ fn column_names(contents: &[u8]) -> Vec<String> {
     names
 }
 
-/// The error and class for a server's error message: each field is a letter and a text.
+/// Returns the error for a server's error message: each field is a letter and a text.
 pub(crate) fn server_error(contents: &[u8]) -> Error {
     let field = |letter: u8| {
         let mut fields = contents.split(|byte| *byte == 0);
@@ -404,11 +405,11 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         wire.expect_records();
-        (Connection { wire, complaint: None }, theirs)
+        (Connection { wire, complaint: None }, server)
     }
 
     fn message(kind: u8, contents: &[u8]) -> Vec<u8> {
@@ -421,23 +422,23 @@ mod tests {
         let row = message(b'D', b"\x00\x01\x00\x00\x00\x03abc");
         let sent = [&message(b'2', b""), &row, &message(b'C', b"SELECT 1\0"), &message(b'Z', b"I")];
         let sent: Vec<u8> = sent.into_iter().flatten().copied().collect();
-        let (mut connection, mut theirs) = connected(&sent[..sent.len() - 2]);
+        let (mut connection, mut server) = connected(&sent[..sent.len() - 2]);
         connection.wire.receive().unwrap();
         assert!(connection.parse_answer().unwrap().is_none(), "its end is not there yet");
-        theirs.write_all(&sent[sent.len() - 2..]).unwrap();
+        server.write_all(&sent[sent.len() - 2..]).unwrap();
         let value = connection.answer().unwrap().value.unwrap();
         assert_eq!(connection.bytes(value), b"abc");
         let failed = message(b'E', b"SERROR\0C40001\0Mcould not serialize access\0\0");
-        theirs.write_all(&[failed, message(b'Z', b"E")].concat()).unwrap();
+        server.write_all(&[failed, message(b'Z', b"E")].concat()).unwrap();
         let error = connection.answer().unwrap_err();
         assert_eq!(error.class, ErrorClass::Conflict);
         assert_eq!(error.message, "could not serialize access (40001)");
-        drop(theirs);
+        drop(server);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
         assert!(connection.wire.is_gone());
     }
 
-    /// Its second column is to end beyond the row, and beyond what was received.
+    /// The second column claims to end beyond the row, and beyond the bytes that were received.
     #[test]
     fn a_column_that_is_cut_off_is_none() {
         let row = b"\0\x02\0\0\0\x01a\x3f\xff\xff\xffb";
@@ -451,7 +452,7 @@ mod tests {
         let names = String::from_utf8_lossy(names).replace('/', "").into_bytes();
         let row = b"\x00\x02\x00\x00\x00\x01a\xff\xff\xff\xff";
         let sent = [message(b'T', &names), message(b'D', row), message(b'Z', b"I")].concat();
-        let (mut connection, _theirs) = connected(&sent);
+        let (mut connection, _server) = connected(&sent);
         let mut rows = Vec::new();
         let show = |names: &[String], row: &[Option<&str>]| {
             rows.push((names.to_vec(), row.iter().map(|one| one.map(str::to_owned)).collect()));

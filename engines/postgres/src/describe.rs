@@ -6,10 +6,10 @@ use kvdyno_engine::{
     Transactions,
 };
 
-/// A row of an index takes a third of its block of 8 KiB at most.
+/// The longest key: a row of an index takes at most a third of its block of 8 KiB.
 pub(crate) const KEY_BYTES_MAX: u64 = 2000;
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

@@ -6,10 +6,10 @@ use kvdyno_engine::{Durability, Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
 
-/// Of its URL.
+/// The schemes of the server's URL.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 
-/// Where one comes in whose URL names no database: each server has it.
+/// The database to connect to if the URL names none: each server has it.
 const ENTRANCE: &str = "postgres";
 
 const ASKED: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
@@ -24,7 +24,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
     Ok(kvdyno_attach::address(remote))
 }
 
-/// By a database that is there already.
+/// Connects to a database that exists already.
 fn enter(address: &Address) -> Result<Connection> {
     let entrance = address.attached_server().map(|remote| remote.entrance.as_str());
     let entrance = entrance.filter(|name| !name.is_empty()).unwrap_or(ENTRANCE);
@@ -57,7 +57,7 @@ fn create(address: &Address) -> Result<()> {
         .map(drop)
 }
 
-/// Connections are closed by force: a killed client's may remain.
+/// Drops the database. Its connections are closed by force, because a killed client's may remain.
 fn remove(address: &Address) -> Result<()> {
     let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", quoted_database(address));
     enter(address)?.query(&statement, |_, _| ()).map(drop)

@@ -17,7 +17,7 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 use row::{Array, Row};
 use std::ops::RangeInclusive;
 
-/// Rows of an audit per request.
+/// The rows of an audit that one request asks for.
 const ROWS: u32 = 10_000;
 
 /// The graph in tables.
@@ -42,13 +42,13 @@ impl GraphEngine for Tables {
 /// One thread's handle.
 pub(crate) struct Handle {
     connection: Connection,
-    /// A link and its count are not written together, and a count is read and then written.
+    /// Whether a link and its count are not written together, and a count is read and then written.
     alone: bool,
-    /// Second ids, as a parameter.
+    /// Room for second ids as a parameter.
     array: Array,
 }
 
-/// The numbers of a table are signed.
+/// Returns a number as tables have it: signed.
 fn bigint(number: u64) -> [u8; 8] {
     i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes()
 }
@@ -73,22 +73,22 @@ impl Handle {
     fn visit_rows(&mut self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
         self.connection.sync();
         self.connection.wire.send()?;
-        let (mut count, mut shown) = (0, Ok(()));
+        let (mut count, mut outcome) = (0, Ok(()));
         loop {
             self.connection.wire.discard_parsed();
             match self.connection.next_message()? {
                 (b'D', row) => {
                     count += 1;
-                    shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
+                    outcome = outcome.and_then(|()| visit(Row::new(self.connection.bytes(row))));
                 }
-                (b'E', words) => shown = Err(server_error(self.connection.bytes(words))),
-                (b'Z', _) => return shown.map(|()| count),
+                (b'E', words) => outcome = Err(server_error(self.connection.bytes(words))),
+                (b'Z', _) => return outcome.map(|()| count),
                 _ => {}
             }
         }
     }
 
-    /// Executes a statement that answers with one number: none where it has no row.
+    /// Executes a statement that returns one number; `None`: it returns no row.
     fn number(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<Option<u64>> {
         let mut number = None;
         self.rows(statement, parameters, |mut row| {
@@ -98,7 +98,8 @@ impl Handle {
         Ok(number)
     }
 
-    /// Executes a statement that is there to change rows, and answers with one for each.
+    /// Executes a statement that changes rows, and returns a row for each. Returns whether there
+    /// was any.
     fn change_rows(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<bool> {
         Ok(self.rows(statement, parameters, |_| Ok(()))? > 0)
     }
@@ -151,7 +152,7 @@ impl Graph for Handle {
             Some(statements::INSERTED) => Added::Inserted,
             Some(statements::SHOWN) => Added::Shown,
             Some(statements::UPDATED) => Added::Updated,
-            // One that came to be there after the statement had begun, which could not see it.
+            // A link that was added after the statement had begun, which could not see it.
             _ => return Err(Error::new(ErrorClass::Conflict, "the link has just been added")),
         };
         if self.alone && added != Added::Updated {
@@ -207,7 +208,7 @@ impl Graph for Handle {
         Ok(self.number("get_count", &[&bigint(id1), &bigint(kind)])?.unwrap_or(0))
     }
 
-    /// Rows of one table are one statement, and all of them one transaction.
+    /// Loads the rows of each table by one statement, and all of them in one transaction.
     fn load(&mut self, chunk: &Chunk<'_>) -> Result<()> {
         let mut arrays: [Array; 7] = Default::default();
         let [first, second, third, fourth, fifth, sixth, seventh] = &mut arrays;
@@ -221,7 +222,7 @@ impl Graph for Handle {
                 fifth.bytes(nodes().map(|node| node.data)),
             ];
             self.connection.execute("load_nodes", &parameters, 0);
-            // Nodes that are added have the numbers behind these.
+            // Nodes that are added later have the numbers after these.
             self.connection.execute("number_nodes", &[], 0);
         }
         if !chunk.links.is_empty() {
@@ -255,7 +256,7 @@ impl Graph for Handle {
         self.connection.flush();
         self.connection.wire.send()?;
         let audited = self.read_audit_rows(&go_on, &mut visit);
-        // The end of the transaction and of its remaining rows.
+        // This ends the transaction, and skips its remaining rows.
         let ended = self.visit_rows(|_| Ok(()));
         audited.and(ended.map(drop))?;
         if !go_on() {
@@ -278,7 +279,7 @@ impl Handle {
                     let mut row = Row::new(self.connection.bytes(row));
                     let [id, kind, count, links] =
                         [row.read_u64()?, row.read_u64()?, row.read_u64()?, row.read_u64()?];
-                    // The index by time is the server's own affair.
+                    // The server keeps the index by time itself, so it is not audited.
                     visit(Audited { id, kind, count, links, listed: links });
                 }
                 (b's', _) if go_on() => {
@@ -294,7 +295,7 @@ impl Handle {
     }
 }
 
-/// The error for an unexpected row.
+/// Returns the error for an unexpected row.
 fn unexpected_row_error() -> Error {
     protocol_error("a row of other columns")
 }

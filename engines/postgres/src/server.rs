@@ -21,7 +21,7 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// The directory of the database, below that of the server: it is to be empty when it is made.
+/// The directory of the database, below that of the server: it must be empty when it is created.
 const DATA: &str = "data";
 const UNFINISHED: &str = "data.unfinished";
 
@@ -56,8 +56,8 @@ impl Served for Postgres {
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &PROGRAM.find(None)?.path;
-        let made = site.dir.join(DATA).exists();
-        let setup = if made { Vec::new() } else { make(site, program)? };
+        let exists = site.dir.join(DATA).exists();
+        let setup = if exists { Vec::new() } else { make(site, program)? };
         let mut command = site.command(program);
         command.args(["-D", DATA]);
         let mut set = |name: &str, value: &str| {
@@ -66,7 +66,7 @@ impl Served for Postgres {
         match &site.address {
             Address::Unix(_) | Address::Elsewhere(_) => {
                 set("listen_addresses", "");
-                // It is started in the directory of its data.
+                // The server is started in the directory of its data.
                 set("unix_socket_directories", ".");
                 set("unix_socket_permissions", "0700");
             }
@@ -77,7 +77,7 @@ impl Served for Postgres {
             }
         }
         set("max_connections", &(data.sessions + MORE_CLIENTS).to_string());
-        // In files of the database: none outlives it.
+        // Shared memory is in files of the database, so that none outlives it.
         set("dynamic_shared_memory_type", "mmap");
         // If a part of the server dies, the server must end too.
         set("restart_after_crash", "off");
@@ -106,13 +106,13 @@ impl Served for Postgres {
     }
 }
 
-/// So many units of so many KiB, for settings that are counted in them.
+/// Returns a number of bytes in units of `kib` KiB, for settings that are counted in them.
 fn blocks(bytes: u64, kib: u64) -> u64 {
     bytes / (kib << 10)
 }
 
-/// Creates the database under another name and renames it, so that it is complete and on the drive,
-/// or absent: a kill or a power loss may happen meanwhile.
+/// Returns the commands that create the database under another name and rename it, so that it is
+/// complete and on the drive, or absent: a kill or a power loss may happen meanwhile.
 fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
     let unfinished = site.dir.join(UNFINISHED);
     if unfinished.exists() {
@@ -124,7 +124,7 @@ fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
     Ok(vec![initdb(site, program), rename, sync])
 }
 
-/// The socket needs no password, the port does.
+/// Returns the command that creates a database. Its socket needs no password, its port does.
 fn initdb(site: &ServerDirectory, program: &Path) -> Command {
     let mut command = site.command(&program.with_file_name("initdb"));
     command.args(["-D", UNFINISHED, "-U", USER, "--encoding=UTF8", "--locale=C"]);

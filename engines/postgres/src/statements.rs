@@ -4,12 +4,12 @@ use crate::connection::Connection;
 use kvdyno_engine::{Direction, Range};
 use std::collections::HashSet;
 
-/// Made where it is not there. Statistics before there is anything would have the planner take the
-/// table for empty.
+/// The statement that creates the table if it is missing. It makes no statistics: with those of an
+/// empty table the planner would take it for empty.
 pub(crate) const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS kv (k bytea PRIMARY KEY, v bytea NOT NULL)";
 
-/// Name and text of those that every session has.
+/// Name and text of the statements that every session has.
 pub(crate) const ALWAYS: [(&str, &str); 5] = [
     ("get", "SELECT v FROM kv WHERE k = $1"),
     ("lock", "SELECT v FROM kv WHERE k = $1 FOR UPDATE"),
@@ -18,7 +18,7 @@ pub(crate) const ALWAYS: [(&str, &str); 5] = [
     ("multiget", "SELECT k, v FROM kv WHERE k = ANY ($1::bytea[])"),
 ];
 
-/// More kinds of scans than this are not kept prepared.
+/// The most kinds of scans that are kept prepared.
 const SCANS_MAX: usize = 1000;
 
 /// The scans that a session has prepared: one of each kind and length, because the planner must
@@ -27,7 +27,7 @@ const SCANS_MAX: usize = 1000;
 pub(crate) struct Scans(HashSet<String>);
 
 impl Scans {
-    /// The name of the statement of a scan, prepared with the next that is sent.
+    /// Returns the name of the statement of a scan. If it is new, its preparation is queued.
     pub(crate) fn prepare_scan(
         &mut self,
         connection: &mut Connection,
@@ -47,7 +47,7 @@ impl Scans {
         name
     }
 
-    /// A statement that failed may not be prepared.
+    /// Forgets a statement that failed: it may not be prepared.
     pub(crate) fn forget_scan(&mut self, name: &str) {
         self.0.remove(name);
     }
@@ -77,7 +77,7 @@ fn range_statements(range: &Range<'_>) -> (String, String) {
     (name, format!("SELECT k, v FROM kv{among} ORDER BY k{order}{limit}"))
 }
 
-/// Keys as one binary parameter: an array of one dimension, of bytea.
+/// Returns keys as one binary parameter: an array of one dimension, of bytea.
 pub(crate) fn array(keys: &[&[u8]]) -> Vec<u8> {
     const BYTEA: u32 = 17;
     let mut array = Vec::with_capacity(20 + keys.iter().map(|key| key.len() + 4).sum::<usize>());

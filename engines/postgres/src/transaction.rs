@@ -1,11 +1,11 @@
-//! A transaction: repeatable reads, rows that will be written locked.
+//! A transaction: its reads are repeatable, and it locks rows that it will write.
 
 use crate::client::{Client, check};
 use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 
-/// Runs `body` between a begin and its end.
+/// Runs `body` in a transaction: commits it, or rolls it back after an error.
 pub(crate) fn run<R>(
     client: &mut Client,
     body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
@@ -14,14 +14,14 @@ pub(crate) fn run<R>(
     match body(&mut ActiveTransaction(client)) {
         Ok(result) => commit(client).map(|()| result),
         Err(error) => {
-            // One that cannot be rolled back has ended with its connection.
+            // A transaction that cannot be rolled back has ended with its connection.
             let _ = client.connection.query("ROLLBACK", |_, _| ());
             Err(error)
         }
     }
 }
 
-/// After an error, a transaction's commit rolls back, and only the command tag shows it.
+/// Commits the transaction. After an error a commit rolls back, and only the command tag shows it.
 fn commit(client: &mut Client) -> Result<()> {
     match client.connection.query("COMMIT", |_, _| ())?.as_str() {
         "COMMIT" => Ok(()),

@@ -1,4 +1,4 @@
-//! What redb is and can do, and its options.
+//! The description of redb, and its options.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Transactions,
@@ -17,8 +17,8 @@ pub(crate) fn description() -> Description {
         capabilities: capabilities(),
         options: options(),
         // Random load of 1 M x 16/100 bytes: the file is 1.6 times the data, and as much is written
-        // in class none with a cache that holds it. In class commit it is 46 times in batches of
-        // 1000, and 280 times one by one: pages, not records, are written.
+        // in class none with a cache that holds it. In class commit 46 times the data is written in
+        // batches of 1000, and 280 times one by one: pages, not records, are written.
         planning: Planning { space_factor: 2.0, write_factor: 5.0, ram_bytes_min: 16 << 20 },
     }
 }

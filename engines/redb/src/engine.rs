@@ -20,7 +20,7 @@ pub(crate) struct Redb {
     commits: Commits,
 }
 
-/// How a transaction is committed.
+/// The settings of a commit.
 #[derive(Clone, Copy)]
 struct Commits {
     durability: redb::Durability,
@@ -67,12 +67,13 @@ impl Engine for Redb {
         Ok(Settled::at_once())
     }
 
-    /// By an empty commit: it takes those before it, of whatever durability, to the disk.
+    /// Makes an empty durable commit: it takes the commits before it, of whatever durability, to
+    /// the disk.
     fn sync(&self) -> Result<()> {
         self.write(Commits { durability: redb::Durability::Immediate, ..self.commits }, |_| Ok(()))
     }
 
-    /// Writes that are not durable are committed first: closing alone would undo them.
+    /// Makes all writes durable before it closes: closing alone would undo them.
     fn close(self) -> Result<()> {
         self.sync()?;
         self.database.close().map_err(redb_error)
@@ -92,7 +93,7 @@ impl Engine for Redb {
 }
 
 impl Redb {
-    /// The table as of the newest commit.
+    /// Returns the table as of the newest commit.
     #[inline]
     fn table(&self) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>> {
         self.database.begin_read().map_err(redb_error)?.open_table(TABLE).map_err(redb_error)
@@ -157,7 +158,7 @@ impl Session for RedbSession<'_> {
         scan(&self.engine.table()?, &range, visit)
     }
 
-    /// In one snapshot from its beginning to its end, as programs walk.
+    /// Walks in one snapshot from beginning to end, as programs do.
     fn walk(
         &mut self,
         walk: &mut Walk,
@@ -171,9 +172,9 @@ impl Session for RedbSession<'_> {
             Some(previous) => previous,
             None => Walking::begin(&self.engine.table()?, walk)?,
         };
-        let shown = walking.show(walk, limit, visit)?;
+        let count = walking.show(walk, limit, visit)?;
         self.walking = walk.last_key().is_some().then_some(walking);
-        Ok(shown)
+        Ok(count)
     }
 
     fn transaction<R>(
@@ -183,7 +184,7 @@ impl Session for RedbSession<'_> {
         self.run_in_transaction(|within| body(within))
     }
 
-    /// All from one snapshot.
+    /// Reads all keys from one snapshot.
     fn multiget(
         &mut self,
         keys: &[&[u8]],

@@ -1,4 +1,4 @@
-//! redb's one table as the records of a database: ranges and walks in it, and what goes wrong.
+//! redb's one table as the records of a database: ranges and walks in it, and errors.
 
 use kvdyno_engine::{
     Direction, Error, ErrorClass, Range, Records, Result, Transaction, ValueVisitor, Walk,
@@ -7,13 +7,13 @@ use kvdyno_engine::{
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable, Table, TableDefinition};
 use std::ops::ControlFlow;
 
-/// Its name and types: bytes, in the order of their comparison.
+/// The table's name and types: bytes, in the order of their comparison.
 pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
 
 type RangeIter<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
 type Guard<'t> = AccessGuard<'t, &'static [u8]>;
 
-/// redb's error with its class.
+/// Returns redb's error with its class.
 #[cold]
 pub(crate) fn redb_error(error: impl Into<redb::Error>) -> Error {
     use redb::Error as Redb;
@@ -59,17 +59,17 @@ pub(crate) fn scan(
 pub(crate) struct Walking {
     way: RangeIter<'static>,
     direction: Direction,
-    /// The key it showed last.
+    /// The key that was visited last.
     stands: Vec<u8>,
 }
 
 impl Walking {
-    /// Whether it is at the position of `walk`.
+    /// Returns whether the iterator is at the position of `walk`.
     pub(crate) fn can_continue(&self, walk: &Walk) -> bool {
         self.direction == walk.direction() && walk.last_key() == Some(&self.stands)
     }
 
-    /// An iterator that begins after the position of `walk`.
+    /// Returns an iterator that begins after the position of `walk`.
     pub(crate) fn begin(
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         walk: &Walk,
@@ -78,7 +78,7 @@ impl Walking {
         Ok(Self { way, direction: walk.direction(), stands: Vec::new() })
     }
 
-    /// The next `limit` records; whether there may be more is in `walk`.
+    /// Shows the next `limit` records; `walk` then tells whether there may be more.
     pub(crate) fn show(
         &mut self,
         walk: &mut Walk,
@@ -98,7 +98,7 @@ impl Walking {
     }
 }
 
-/// The table in the only write transaction: nothing changes what it reads.
+/// The table in the only write transaction of its time: nothing changes what it reads.
 pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
 
 impl Transaction for ActiveTransaction<'_> {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const NOT_COUNTED: [&str; 6] =
     ["server_time_usec", "lru_clock", "executable", "config_file", "run_id", "monotonic_clock"];
 
-/// A Redis server, as its client has it.
+/// A Redis server, as seen by the client.
 pub(crate) struct Redis {
     address: Address,
     durability: Durability,
@@ -22,7 +22,7 @@ pub(crate) struct Redis {
 }
 
 impl Redis {
-    /// The server's own information.
+    /// Returns the server's own information.
     fn info(&self) -> Result<String> {
         let mut control = self.control.lock();
         match control.ask(&[b"INFO", b"everything"])? {
@@ -60,7 +60,7 @@ impl Engine for Redis {
         })
     }
 
-    /// A write that is synced takes all before it along; without a log a snapshot is taken.
+    /// Syncs all writes by one that is synced after them; without a log, saves a snapshot.
     fn sync(&self) -> Result<()> {
         let mut control = self.control.lock();
         match self.durability {
@@ -76,7 +76,7 @@ impl Engine for Redis {
                 let policy = control.bytes(policy).to_owned();
                 let commands: [&[&[u8]]; 5] = [
                     &[b"CONFIG", b"SET", b"appendfsync", b"always"],
-                    // Not among the records.
+                    // A database without records.
                     &[b"SELECT", b"1"],
                     &[b"HSET", b"sync", b"1", b"1"],
                     &[b"SELECT", b"0"],
@@ -91,7 +91,7 @@ impl Engine for Redis {
         Ok(())
     }
 
-    /// All fields of `INFO`.
+    /// Returns the fields of `INFO`.
     fn counters(&self) -> Counters {
         let info = self.info().unwrap_or_default();
         let lines = info.lines().filter_map(|line| line.split_once(':'));
@@ -100,7 +100,7 @@ impl Engine for Redis {
     }
 }
 
-/// `cmdstat_get:calls=3,usec=7` are two.
+/// Returns the counters of a field: `cmdstat_get:calls=3,usec=7` has two.
 fn counters(name: &str, value: &str) -> Vec<(String, Value)> {
     let part = |part: &str| {
         let (figure, value) = part.split_once('=')?;
@@ -169,7 +169,7 @@ impl Session for Client {
         Ok(())
     }
 
-    /// A transaction of one round trip.
+    /// Performs a batch as one transaction, in one round trip.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         self.connection.command(&[b"MULTI"]);
         for write in writes {

@@ -21,33 +21,33 @@ pub(crate) struct Connection {
 /// One answer. Ranges are positions in the receive buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// A line, `OK`.
+    /// A line, such as `OK`.
     Line(Range<usize>),
     /// A whole number.
     Number(i64),
     /// A value.
     Bytes(Range<usize>),
-    /// Nothing.
+    /// No value.
     Nothing,
-    /// So many answers follow.
+    /// This many answers follow.
     Several(usize),
 }
 
 impl Connection {
-    /// For records.
+    /// Opens a connection for records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
         let mut connection = Self::enter(address)?;
         connection.wire.expect_records();
         Ok(connection)
     }
 
-    /// For the server's own information.
+    /// Opens a connection for the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
         connection.wire.start_tls(address)?;
         let (password, elsewhere) = (address.password().as_bytes(), address.attached_server());
         let words = [b"AUTH", elsewhere.map_or("", |remote| &remote.user).as_bytes(), password];
-        // Without a name it is the default user, which may need no password.
+        // Without a name the user is the default one, which may need no password.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
         if !password.is_empty() {
             connection.authenticate(&words)?;
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    /// Writes a command down, to be sent with the next.
+    /// Queues a command.
     #[inline]
     pub(crate) fn command(&mut self, words: &[&[u8]]) {
         self.header(b'*', words.len());
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// Writes down that a value is stored for so many milliseconds.
+    /// Queues a command that stores a value for this many milliseconds.
     pub(crate) fn set_expiring(&mut self, key: &[u8], value: &[u8], milliseconds: u64) {
         let mut digits = [0; 20];
         let mut unused = &mut digits[..];
@@ -189,13 +189,13 @@ fn number(digits: &[u8]) -> Result<i64> {
     Ok(if negative { -number } else { number })
 }
 
-/// The error with only its first word.
+/// Returns the error with only its first word.
 fn shorten_error(error: &Error) -> Error {
     let word = error.message.split(' ').next().unwrap_or_default();
     Error::new(error.class, format!("the password was refused: {word}"))
 }
 
-/// The error and class for a server's error message.
+/// Returns the error for a server's error message.
 fn server_error(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.split(' ').next().unwrap_or_default() {
@@ -215,18 +215,18 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(sent).unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        server.write_all(sent).unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         wire.expect_records();
-        (Connection { wire }, theirs)
+        (Connection { wire }, server)
     }
 
     #[test]
     fn answers_of_every_kind_are_read_one_after_the_other() {
         let sent =
             b"+OK\r\n$3\r\na\r\n\r\n$-1\r\n:42\r\n*2\r\n$0\r\n\r\n:-7\r\n-OOM no room\r\n$5\r\nab";
-        let (mut connection, mut theirs) = connected(sent);
+        let (mut connection, mut server) = connected(sent);
         assert!(matches!(connection.answer().unwrap(), Answer::Line(_)));
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"a\r\n");
@@ -237,18 +237,18 @@ mod tests {
         assert_eq!(connection.answer().unwrap(), Answer::Number(-7));
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Memory);
         assert_eq!(connection.parse_answer().unwrap(), None, "half of a value");
-        theirs.write_all(b"cde\r\n").unwrap();
+        server.write_all(b"cde\r\n").unwrap();
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), b"abcde");
-        drop(theirs);
+        drop(server);
         assert_eq!(connection.answer().unwrap_err().class, ErrorClass::Unavailable);
     }
 
     #[test]
     fn a_password_that_is_refused_is_not_said_again() {
         let refused = |sent: &[u8]| {
-            let (mut connection, theirs) = connected(sent);
-            theirs.shutdown(std::net::Shutdown::Write).unwrap();
+            let (mut connection, server) = connected(sent);
+            server.shutdown(std::net::Shutdown::Write).unwrap();
             connection.authenticate(&[b"AUTH", b"secret"]).unwrap_err().message
         };
         let unknown = b"-ERR unknown command 'AUTH', with args beginning with: 'secret'\r\n";
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_and_a_value_without_bounds_are_refused() {
-        let (mut connection, _theirs) = connected(b"$536870913\r\n");
+        let (mut connection, _server) = connected(b"$536870913\r\n");
         let error = connection.answer().unwrap_err();
         assert!(error.message.contains("536870912"), "{error}");
         let (mut connection, mut other) = connected(b"");
@@ -278,8 +278,8 @@ mod tests {
     fn an_answer_longer_than_the_buffer_is_whole() {
         let value = vec![b'v'; 3 * (64 << 10)];
         let sent = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n+OK\r\n"].concat();
-        let (mut connection, mut theirs) = connected(b"");
-        let talker = std::thread::spawn(move || theirs.write_all(&sent).unwrap());
+        let (mut connection, mut server) = connected(b"");
+        let talker = std::thread::spawn(move || server.write_all(&sent).unwrap());
         let Answer::Bytes(range) = connection.answer().unwrap() else { panic!("no value") };
         assert_eq!(connection.bytes(range), value);
         assert!(matches!(connection.answer().unwrap(), Answer::Line(_)));
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_command_is_written_with_its_lengths() {
-        let (mut connection, _theirs) = connected(b"");
+        let (mut connection, _server) = connected(b"");
         connection.command(&[b"SET", b"", &[b'x'; 12]]);
         assert_eq!(connection.wire.out, b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$12\r\nxxxxxxxxxxxx\r\n");
     }

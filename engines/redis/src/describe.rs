@@ -6,11 +6,11 @@ use kvdyno_engine::{
     TimeToLive,
 };
 
-/// Of `SET key value PX milliseconds`.
+/// The time to live of `SET key value PX milliseconds`.
 pub(crate) const TIME_TO_LIVE: TimeToLive =
     TimeToLive { unit_ns: TimeToLive::MILLISECOND, longest_ns: None };
 
-/// The description with the program in use. `Err`: the reason why there is none.
+/// Returns the description of the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
     let (version, build) = Program::describe(program);
     Description {

@@ -7,7 +7,7 @@ use kvdyno_engine::{Durability, Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
 
-/// Of its URL.
+/// The schemes of the server's URL.
 const SCHEMES: [&str; 4] = ["redis", "rediss", "valkey", "valkeys"];
 
 /// The key that marks the database as ours.
@@ -59,7 +59,7 @@ fn setting(control: &mut Connection, name: &[u8]) -> Result<String> {
     }
 }
 
-/// A key marks the database as ours; there is nothing to create.
+/// Marks the database as ours by a key; there is nothing to create.
 fn create(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let (name, number) = own_database(address);

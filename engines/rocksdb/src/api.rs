@@ -14,7 +14,7 @@ opaque_types! {
     LockingDb LockingDbOptions LockingOptions OptimisticDb OptimisticOptions Transaction
 }
 
-/// What a call of the API failed with: null, or a message from malloc that is ours.
+/// Where a call of the API puts its error: null, or a message from malloc that the caller frees.
 type Failure = *mut *mut c_char;
 type Bytes = *const c_char;
 type OnFlush = unsafe extern "C" fn(*mut c_void, *mut Db, *const FlushInfo);
@@ -152,7 +152,7 @@ library_functions! {
 }
 
 library_functions! {
-    /// Those with a handle, for a column family other than the default one.
+    /// The functions that take a handle, for a column family other than the default one.
     struct FamilyApi: "rocksdb_"
     required {
         fn list_column_families(*const Options, Bytes, *mut usize, Failure) -> *mut *mut c_char;
@@ -187,7 +187,7 @@ library_functions! {
 }
 
 library_functions! {
-    /// Those of transactions in a column family other than the default one.
+    /// The functions of transactions in a column family other than the default one.
     #[expect(clippy::struct_field_names, reason = "the C API's own names")]
     struct TransactionFamilyApi: "rocksdb_"
     required {
@@ -215,7 +215,7 @@ library_functions! {
 }
 
 library_functions! {
-    /// Those of transactions: from 7.10 on, the locking ones from 8.11.
+    /// The functions of transactions: from 7.10 on, the locking ones from 8.11.
     struct TransactionApi: "rocksdb_"
     required {
         fn optimistictransactiondb_open_column_families(

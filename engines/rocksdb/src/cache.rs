@@ -7,26 +7,26 @@ use crate::owned::Owned;
 use kvdyno_engine::{DataShape, Error, Options, Result};
 use std::ffi::c_int;
 
-/// `cache_numshardbits` that leaves the number of shards to `RocksDB`.
+/// The value of `cache_numshardbits` that leaves the number of shards to `RocksDB`.
 pub(crate) const AUTO: &str = "auto";
 
-/// The block cache, by the options.
+/// The block cache that the options ask for.
 pub(crate) struct BlockCache {
     bytes: usize,
     /// The approximate size of an entry, which the hyper clock cache needs.
     entry_bytes: Option<usize>,
-    /// It has two to the power of this many shards; none: `RocksDB` chooses.
+    /// The number of shards as a power of two; `None`: `RocksDB` chooses.
     shard_bits: Option<c_int>,
 }
 
 impl BlockCache {
-    /// None: there is no cache.
+    /// Returns the cache that `options` ask for; `None`: no cache.
     pub(crate) fn from_options(options: &Options, data: &DataShape) -> Result<Option<Self>> {
         let bytes = options.integer("block_cache")? as usize;
         let entry = (options.integer("block_size")? + data.value_bytes_mean) as usize;
         let entry_bytes = match options.text("cache_type")? {
             "hyper_clock_cache" => Some(entry),
-            // It finds out by itself how large they are.
+            // This cache finds out by itself how large its entries are.
             "auto_hyper_clock_cache" => Some(0),
             _ => None,
         };
@@ -59,7 +59,7 @@ impl BlockCache {
     }
 }
 
-/// None: this version cannot set the shards.
+/// Creates an LRU cache; `None`: this version cannot set the shards.
 fn create_lru(api: &Api, bytes: usize, shard_bits: c_int) -> Option<*mut api::Cache> {
     let (create, destroy) = (api.lru_cache_options_create?, api.lru_cache_options_destroy?);
     let set_capacity = api.lru_cache_options_set_capacity?;
@@ -74,7 +74,7 @@ fn create_lru(api: &Api, bytes: usize, shard_bits: c_int) -> Option<*mut api::Ca
     }
 }
 
-/// None: this version cannot set the shards, or lacks the cache.
+/// Creates a hyper clock cache; `None`: this version cannot set the shards, or lacks the cache.
 fn create_hyper_clock(
     api: &Api,
     bytes: usize,

@@ -1,5 +1,5 @@
-//! The calls of a session that depend on the column family and on the kind of database: chosen when
-//! a session begins, not looked up by an operation.
+//! The calls of a session that depend on the column family and on the kind of database: they are
+//! chosen when a session begins, not by each operation.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -42,9 +42,9 @@ type GetIntoBufferCf = unsafe extern "C" fn(
 pub(crate) enum ShortGet {
     /// Values are long, or the library has no such call.
     Missing,
-    /// Of the default column family.
+    /// The call for the default column family.
     Default(GetIntoBuffer),
-    /// Of another one.
+    /// The call for another column family, and its handle.
     Named(GetIntoBufferCf, *mut api::Family),
 }
 
@@ -65,19 +65,19 @@ impl ShortGet {
 pub(crate) enum Writes {
     /// To the default column family.
     Default,
-    /// To the default one, by the locks of a `TransactionDB`.
+    /// To the default column family, under the locks of a `TransactionDB`.
     Locking(&'static TransactionApi, *mut api::LockingDb),
     /// To another column family.
     Named(&'static FamilyApi, *mut api::Family),
-    /// To another one, by the locks.
+    /// To another column family, under the locks of a `TransactionDB`.
     NamedLocking(&'static TransactionFamilyApi, *mut api::LockingDb, *mut api::Family),
 }
 
 impl Writes {
     pub(crate) fn new(database: &Database) -> Self {
         let locking = database.transactions.as_ref().and_then(TransactionDb::locking);
-        let named = database.named;
-        match (locking, named, named.and_then(NamedFamily::transaction_family)) {
+        let named_family = database.named;
+        match (locking, named_family, named_family.and_then(NamedFamily::transaction_family)) {
             (Some((_, db)), _, Some((api, family))) => Self::NamedLocking(api, db, family),
             (Some((api, db)), ..) => Self::Locking(api, db),
             (None, Some(NamedFamily { calls, handle }), _) => Self::Named(calls.plain, handle),
@@ -113,7 +113,7 @@ pub(crate) unsafe fn fill_batch(database: &Database, batch: *mut api::Batch, wri
     }
 }
 
-/// The first of so many bytes.
+/// The address of the first byte, and the number of bytes.
 type Slice = (*const c_char, usize);
 
 #[inline]

@@ -1,4 +1,4 @@
-//! Reading: values that are pinned, ranges, and iterators under way.
+//! Reads: pinned values, ranges, and iterators under way.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -9,7 +9,7 @@ use std::ffi::c_char;
 use std::ops::ControlFlow;
 use std::ptr::{null, null_mut};
 
-/// What a lookup found, unpinned when it is dropped.
+/// Returns the value that a lookup found; it is unpinned when it is dropped.
 #[inline]
 pub(crate) fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<api::Pinned>> {
     // SAFETY: null, or ours.
@@ -34,7 +34,7 @@ pub(crate) unsafe fn bytes<'b>(start: *const c_char, length: usize) -> Option<&'
     (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start.cast(), length) })
 }
 
-/// Read options for one range after the other.
+/// Read options that are set anew for each range.
 pub(crate) struct Ranged {
     api: &'static Api,
     options: Owned<api::ReadOptions>,
@@ -47,12 +47,13 @@ impl Ranged {
         Self { api, options }
     }
 
-    /// For reading of no range.
+    /// Returns the options for a read without a range.
     pub(crate) fn unbounded_options(&mut self) -> *mut api::ReadOptions {
         self.bounded_options(&Range::all(Direction::Forward))
     }
 
-    /// For an iterator that must not outlive `range`: it reads the bound where it lies.
+    /// Returns the options for an iterator over `range`. The iterator must not outlive `range`,
+    /// because it reads the bound in place.
     pub(crate) fn bounded_options(&mut self, range: &Range<'_>) -> *mut api::ReadOptions {
         let (set, unset) = match range.direction {
             Direction::Forward => (
@@ -74,17 +75,18 @@ impl Ranged {
     }
 }
 
-/// Where an iterator of a walk is when it is to show more.
+/// The position of a walk's iterator when the walk continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkPosition {
-    /// On the record that was shown last.
+    /// The iterator is on the last record that was visited.
     Stands,
-    /// Nowhere: the range begins with the record that was shown last, if it is still there.
+    /// The iterator is on no record: the range begins with the last record that was visited, if it
+    /// is still there.
     Skips,
 }
 
-/// Shows the records of `range`, whose end is the cursor's bound. Afterwards the cursor is on the
-/// last shown record, or on none at the end.
+/// Shows the records of `range`, whose end is the cursor's bound, to `visit`. Returns how many.
+/// Afterwards the cursor is on the last of them, or on none at the end.
 pub(crate) fn show(
     api: &Api,
     cursor: &Owned<api::Cursor>,
@@ -97,7 +99,7 @@ pub(crate) fn show(
         Direction::Forward => (api.iter_seek, api.iter_seek_to_first, api.iter_next),
         Direction::Reverse => (api.iter_seek_for_prev, api.iter_seek_to_last, api.iter_prev),
     };
-    let (mut shown, mut error) = (0, null_mut());
+    let (mut count, mut error) = (0, null_mut());
     // SAFETY: the iterator is live and was sought before it is read; key and value live until it
     // moves.
     unsafe {
@@ -112,15 +114,15 @@ pub(crate) fn show(
         {
             step(raw);
         }
-        while shown < range.limit && (api.iter_valid)(raw) != 0 {
+        while count < range.limit && (api.iter_valid)(raw) != 0 {
             let (mut key_length, mut value_length) = (0, 0);
             let key = (api.iter_key)(raw, &raw mut key_length);
             let value = (api.iter_value)(raw, &raw mut value_length);
             let shows = |start, length| bytes(start, length).unwrap_or_default();
-            shown += 1;
+            count += 1;
             // No step after the last requested record: it would cost time for nothing.
             if visit(shows(key, key_length), shows(value, value_length)).is_break()
-                || shown == range.limit
+                || count == range.limit
             {
                 break;
             }
@@ -129,10 +131,10 @@ pub(crate) fn show(
         (api.iter_get_error)(raw, &raw mut error);
     }
     check_error(api, error)?;
-    Ok(shown)
+    Ok(count)
 }
 
-/// The current key, if any.
+/// Returns the current key, if any.
 pub(crate) fn current_key<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
     let mut length = 0;
     // SAFETY: the iterator is live, and was sought before.

@@ -1,4 +1,4 @@
-//! An open database of `RocksDB`'s, and everything about it but the operations of a session.
+//! An open `RocksDB` database, and everything about it except the operations of a session.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -20,7 +20,7 @@ pub(crate) struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// `RocksDB`'s defaults, with a cache.
+    /// Returns `RocksDB`'s defaults, with a cache.
     pub(crate) fn new(api: &'static Api, cache: Option<&BlockCache>) -> Result<Self> {
         // SAFETY: constructors that do not fail; the options keep the table's, those the cache.
         unsafe {
@@ -36,7 +36,7 @@ impl OpenOptions {
         }
     }
 
-    /// The same, changed by `RocksDB`'s own string form.
+    /// Returns these options, changed by `text` in `RocksDB`'s own string form.
     pub(crate) fn with(&self, text: &str) -> Result<Self> {
         let text = c_string(text)?;
         // SAFETY: both options are live, `text` is a C string, and `error` is an out parameter.
@@ -59,16 +59,16 @@ impl OpenOptions {
     }
 }
 
-/// What is opened: a plain database, or another kind.
+/// The kind of database to open.
 pub(crate) enum Semantics {
-    /// A plain one.
+    /// A plain database.
     Plain,
-    /// One whose records end so many seconds after they were written (`DBWithTTL`).
+    /// A database whose records expire (`DBWithTTL`).
     Expiring {
-        /// From the write to the end.
+        /// The seconds from the write of a record to its end.
         seconds: c_int,
     },
-    /// One with transactions.
+    /// A database with transactions.
     Transactions(OpenTransactions),
 }
 
@@ -79,11 +79,12 @@ pub(crate) struct Database {
     pub(crate) transactions: Option<TransactionDb>,
     /// The handle of the chosen column family; a batched multiget always needs one.
     pub(crate) family: *mut api::Family,
-    /// None: the default one, for which there are calls without a handle.
+    /// The chosen column family. `None`: the default one, for which there are calls without a
+    /// handle.
     pub(crate) named: Option<NamedFamily>,
-    /// Of all column families of the database.
+    /// The handles of all column families of the database.
     handles: Vec<*mut api::Family>,
-    /// Kept for the statistics, which hang on it.
+    /// The options, kept because the statistics belong to them.
     options: OpenOptions,
 }
 
@@ -93,7 +94,7 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Opens the database in `dir`, or makes one.
+    /// Opens the database in `dir`, or creates one.
     pub(crate) fn open(
         options: OpenOptions,
         dir: &Path,
@@ -180,13 +181,13 @@ impl Database {
         call_checked(self.api, |error| unsafe { (self.api.flush_wal)(self.db, 1, error) })
     }
 
-    /// Ends flushes and compactions, for good.
+    /// Ends flushes and compactions for good.
     pub(crate) fn cancel_background_work(&self) {
         // SAFETY: the database is live.
         unsafe { (self.api.cancel_all_background_work)(self.db, 1) };
     }
 
-    /// Whether background work came to rest in time.
+    /// Waits for background work; returns whether it ended before `deadline`.
     pub(crate) fn wait_for_compact(&self, deadline: Instant) -> Result<bool> {
         let api = self.api;
         let (Some(wait), Some(create), Some(destroy), Some(set_timeout)) = (
@@ -211,7 +212,7 @@ impl Database {
         }
     }
 
-    /// The name of the wait for background work.
+    /// Returns the name of the call that waits for background work.
     pub(crate) fn wait_name(&self) -> &'static str {
         if self.api.wait_for_compact.is_some() {
             "WaitForCompact"
@@ -220,7 +221,7 @@ impl Database {
         }
     }
 
-    /// For versions without a call that waits.
+    /// Waits for background work by polling, in versions without a call that waits.
     fn poll_until_idle(&self, deadline: Instant) -> bool {
         const EVERY: Duration = Duration::from_millis(5);
         // A job may be between two states for a moment: one look is not enough.
@@ -232,7 +233,7 @@ impl Database {
             "rocksdb.num-running-compactions",
             "rocksdb.num-running-flushes",
             "rocksdb.mem-table-flush-pending",
-            // Last: where compactions are disabled it stays on and means nothing.
+            // The last one: where compactions are disabled it stays on and means nothing.
             "rocksdb.compaction-pending",
         ];
         let work = &work[..work.len() - usize::from(disabled != 0)];
@@ -250,7 +251,7 @@ impl Database {
         }
     }
 
-    /// Compacts everything, as `db_bench`'s `compact`; returns when it is done or called off.
+    /// Compacts everything, as `db_bench`'s `compact`; returns when this is done or cancelled.
     pub(crate) fn compact_everything(&self) {
         /// `BottommostLevelCompaction::kForceOptimized` in `options.h`.
         const FORCE_OPTIMIZED: u8 = 3;
@@ -271,14 +272,14 @@ impl Database {
     }
 
     /// Ends a manual compaction in another thread, and refuses further ones until
-    /// [`Self::allow_manual_compaction`]. False: this version cannot do that.
+    /// [`Self::allow_manual_compaction`]. `false`: this version cannot do that.
     pub(crate) fn cancel_manual_compaction(&self) -> bool {
         let both = self.api.disable_manual_compaction.zip(self.api.enable_manual_compaction);
         // SAFETY: the database is live.
         both.map(|(disable, _)| unsafe { disable(self.db) }).is_some()
     }
 
-    /// The counterpart of [`Self::cancel_manual_compaction`].
+    /// Allows manual compactions again after [`Self::cancel_manual_compaction`].
     pub(crate) fn allow_manual_compaction(&self) {
         if let Some(enable) = self.api.enable_manual_compaction {
             // SAFETY: the database is live.
@@ -286,7 +287,7 @@ impl Database {
         }
     }
 
-    /// A property that is a number.
+    /// Returns a property that is a number.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         let (name, mut value) = (c_string(name).ok()?, 0);
         let (name, to) = (name.as_ptr(), &raw mut value);
@@ -302,7 +303,7 @@ impl Database {
         (outcome == 0).then_some(value)
     }
 
-    /// A property that is a text.
+    /// Returns a property that is a text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let name = c_string(name).ok()?;
         // SAFETY: as in `number`; what comes back is null or ours.
@@ -317,7 +318,7 @@ impl Database {
         owned_text(self.api, text)
     }
 
-    /// Tickers and histograms, where they are on.
+    /// Returns tickers and histograms; `None`: they are off.
     pub(crate) fn statistics(&self) -> Option<String> {
         // SAFETY: the options are live; what comes back is null or ours.
         let text = unsafe { (self.api.options_statistics_get_string)(self.options.raw()) };

@@ -1,4 +1,4 @@
-//! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
+//! The description of `RocksDB`: its capabilities, and its options under `RocksDB`'s own names.
 
 use crate::cache::AUTO;
 use crate::families::DEFAULT_FAMILY;
@@ -10,7 +10,7 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// The description with the library in use. `Err`: the reason why there is none.
+/// Returns the description of the library in use. `Err` in `library`: the reason why there is none.
 pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
     let (version, build, lacks) = match library {
         Ok(library) => {
@@ -77,20 +77,20 @@ fn capabilities() -> Capabilities {
     }
 }
 
-/// The first line of releases of which all have the cache that sizes itself.
+/// The first line of releases that all have the cache that sizes itself.
 const AUTO_CACHE_SINCE: u64 = 9;
 
-/// The first line of releases of which a lookup of several keys shows their values without the
-/// times behind them, and of which OPTIONS says that there are some.
+/// The first line of releases with a usable time to live. Before it, a lookup of several keys
+/// returns values with their times behind them, and OPTIONS does not say that there are times.
 const TTL_SINCE: u64 = 9;
 
-/// The first number of a version.
+/// Returns the first number of a version.
 fn line(version: &str) -> u64 {
     version.split('.').next().and_then(|line| line.parse().ok()).unwrap_or_default()
 }
 
-/// Option values that the library does not support: a suite with one is refused before it
-/// begins.
+/// Returns the option values that the library does not support: a suite with one is refused before
+/// it begins.
 fn unsupported_values(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let available = &library.facts().compressions;
     // If the library does not report them, all may be tried.
@@ -102,7 +102,7 @@ fn unsupported_values(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     lacks.extend(shards.is_none().then(|| SHARD_BITS[1..].to_vec()).into_iter().flatten());
     lacks.extend(library.api.get_into_buffer.is_none().then_some("get_into_buffer"));
     lacks.extend(library.api.batched_multi_get_cf.is_none().then_some("batched_multi_get_cf"));
-    // Before, a cache whose entries are of no known size was refused.
+    // Older releases refuse a cache without a size of its entries.
     lacks.extend((line < AUTO_CACHE_SINCE).then_some("auto_hyper_clock_cache"));
     lacks.extend((line < TTL_SINCE).then_some("db_ttl"));
     let transactions = library.transactions.as_ref();
@@ -112,7 +112,7 @@ fn unsupported_values(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     lacks
 }
 
-/// Where `RocksDB` keeps an option.
+/// The part of `RocksDB`'s options that has an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
     /// `DBOptions` or `ColumnFamilyOptions`, set by name.
@@ -151,14 +151,14 @@ impl Entry {
     }
 }
 
-/// Powers of two; `RocksDB` takes no more.
+/// The values of `cache_numshardbits`, exponents of two; `RocksDB` accepts no larger one.
 const SHARD_BITS: &[&str] = &[
     AUTO, "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
     "16", "17", "18", "19",
 ];
 
 /// Defaults are `RocksDB`'s own of the 11 line, for every version: versions are compared at the
-/// same settings, and what a version chose for itself is one more option to give.
+/// same settings. A version's own default is one more option to set.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
     Entry("column_family", Home::Code, Default::Text("default"), "Column family that is measured. One that is missing is created only in a new database. All column families of a database are opened with the same options."),
@@ -215,11 +215,11 @@ const OPTIONS: &[Entry] = &[
     Entry("options", Home::Code, Default::Text(""), "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
-/// Options for paths outside of the database's directory, which a run must not write to and cannot
-/// clean up.
+/// Options for paths outside the database's directory: a run must not write there, and cannot clean
+/// up there.
 const ELSEWHERE: &[&str] = &["wal_dir", "db_log_dir", "db_paths", "cf_paths", "env"];
 
-/// The user's own options, in `RocksDB`'s form.
+/// Returns the user's own options, in `RocksDB`'s form.
 pub(crate) fn user_options(options: &Options) -> Result<&str> {
     let text = options.text("options")?;
     let names = text.split([';', '{', '}']).filter_map(|part| part.split('=').next());
@@ -231,8 +231,8 @@ pub(crate) fn user_options(options: &Options) -> Result<&str> {
     }
 }
 
-/// `RocksDB`'s string form of all options except the block cache, the statistics, the adapter's own
-/// options, and the user's string.
+/// Returns `RocksDB`'s string form of all options except the block cache, the statistics, the
+/// adapter's own options, and the user's string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
     if options.text("column_family")? != DEFAULT_FAMILY {

@@ -1,4 +1,4 @@
-//! `RocksDB` behind the two traits.
+//! The `Engine` trait for `RocksDB`; sessions are in `session.rs`.
 
 use crate::cache::BlockCache;
 use crate::database::{Database, OpenOptions, Semantics};
@@ -34,9 +34,9 @@ pub(crate) struct RocksDb {
     calls: ReadCalls,
     directory: PathBuf,
     events: Events,
-    /// Where the statistics are on.
+    /// The samples of the statistics; `None`: they are off.
     samples: Option<Samples>,
-    /// A compaction that went over its limit and could not be called off.
+    /// A compaction that exceeded its limit and could not be cancelled.
     compacting: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -58,7 +58,8 @@ impl Engine for RocksDb {
         check_open_files(options, data)?;
         let base = OpenOptions::new(api, BlockCache::from_options(options, data)?.as_ref())?;
         let described = base.with(&describe::options_string(options)?)?;
-        // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
+        // The user's options go on top of the described ones, so that a nested `{..}` adds to them
+        // and does not replace them.
         let effective = described.with(describe::user_options(options)?)?;
         let samples = options.boolean("statistics")?.then(|| {
             effective.enable_statistics();
@@ -92,7 +93,7 @@ impl Engine for RocksDb {
         Ok(RocksDbSession::new(database, *durability, *value_bytes_max, *perf_level, *calls))
     }
 
-    /// Compactions first and the flush after them: a flush into a full level 0 would wait for them
+    /// Waits for compactions before it flushes: a flush into a full level 0 would wait for them
     /// without a limit.
     fn settle(&self, limit: Duration) -> Result<Settled> {
         const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
@@ -124,7 +125,7 @@ impl Engine for RocksDb {
         }
         self.database.cancel_background_work();
         let compacting = self.compacting.into_inner().ok().flatten();
-        // It ends at the cancelling; that it panicked would have been printed.
+        // The cancelling ends the thread; a panic of it would have been printed.
         compacting.map(JoinHandle::join);
         Ok(())
     }
@@ -158,9 +159,10 @@ impl Engine for RocksDb {
 }
 
 impl RocksDb {
-    /// As `db_bench`'s `compact`; returns whether it ended in time. A manual compaction has no
-    /// limit, so it is cancelled at the limit. If the library cannot cancel it, it continues in the
-    /// background until the database is closed, and the engine does not count as idle.
+    /// Compacts everything, as `db_bench`'s `compact`; returns whether that ended in time. A manual
+    /// compaction has no limit, so it is cancelled at the limit. If the library cannot cancel it,
+    /// it continues in the background until the database is closed, and the engine does not count
+    /// as idle.
     fn compact_everything(&self, deadline: Instant) -> Result<bool> {
         let (done, finished) = channel();
         let database = Arc::clone(&self.database);
@@ -184,7 +186,7 @@ impl RocksDb {
     }
 }
 
-/// The kind of the database, by the options.
+/// Returns the kind of database that the options ask for.
 fn semantics(library: &'static RocksLibrary, options: &Options) -> Result<Semantics> {
     let seconds = options.integer("db_ttl").unwrap_or(0);
     match transactions::parse_transactions(library, options)? {
@@ -198,8 +200,8 @@ fn semantics(library: &'static RocksLibrary, options: &Options) -> Result<Semant
     }
 }
 
-/// How many files this process may have open, after raising the soft limit to the hard one: a
-/// default of 1024 is soon used up.
+/// Returns how many files this process may have open, after it raises the soft limit to the hard
+/// one: a default of 1024 is soon used up.
 fn open_files_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -207,7 +209,7 @@ fn open_files_limit() -> u64 {
     if raised { maximum } else { current }.unwrap_or(u64::MAX)
 }
 
-/// A run that hits the limit fails midway, so it is refused at the start.
+/// Refuses a run at the start that would hit the limit of open files midway.
 fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     const OTHERS: u64 = 256;
     let limit = open_files_limit();
@@ -224,8 +226,8 @@ fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     )))
 }
 
-/// `name COUNT : 5` or `name P50 : 1.5 P95 : 2 ... SUM : 9`: a ticker under its name, a histogram's
-/// figures under `name.P50` and so on.
+/// Parses `name COUNT : 5` or `name P50 : 1.5 P95 : 2 ... SUM : 9`: a ticker under its name, a
+/// histogram's figures under `name.P50` and so on.
 fn statistic(line: &str) -> Vec<(String, Value)> {
     let Some((name, figures)) = line.split_once(' ') else { return Vec::new() };
     let words: Vec<_> = figures.split_ascii_whitespace().filter(|&word| word != ":").collect();
@@ -242,7 +244,7 @@ fn statistic(line: &str) -> Vec<(String, Value)> {
     }
 }
 
-/// Of each that is a number, without the `rocksdb.` before it.
+/// The properties that are numbers, without the `rocksdb.` before each name.
 const PROPERTIES: &str = "\
     actual-delayed-write-rate background-errors base-level block-cache-capacity \
     block-cache-pinned-usage block-cache-usage compaction-pending cur-size-active-mem-table \

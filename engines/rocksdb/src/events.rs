@@ -1,5 +1,5 @@
-//! Flushes, compactions and write stalls as they happen, from `RocksDB`'s listener, or from the LOG
-//! if the library has none.
+//! Flushes, compactions and write stalls, recorded as they happen: from `RocksDB`'s listener, or
+//! from the LOG if the library has none.
 
 #![expect(unsafe_code, reason = "callbacks that C++ calls")]
 
@@ -11,13 +11,13 @@ use std::ffi::{c_int, c_void};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// The events since the last look.
+/// The source of the events since the last call of `drain`.
 pub(crate) enum Events {
     Listener(Arc<ListenerState>),
     Logged(Mutex<Log>),
 }
 
-/// The source of events.
+/// The listener's state: the library and the events that it has reported.
 pub(crate) struct ListenerState {
     api: &'static Api,
     events: EventLog,
@@ -62,13 +62,13 @@ impl Events {
     }
 }
 
-/// The details of an event, by their names.
+/// The details of an event, by name.
 type Detail = Vec<(&'static str, Value)>;
 
-/// Notes an event of which `detail` asks the library.
+/// Records an event, whose details `detail` asks the library for.
 ///
 /// # Safety
-/// `state` is what `of` gave the listener, which holds a count of it as long as it calls.
+/// `state` is what `listen` gave the listener, which holds a count of it as long as it calls.
 unsafe fn record(
     state: *mut c_void,
     kind: EventKind,
@@ -81,7 +81,8 @@ unsafe fn record(
     listener.events.record(kind, edge, detail.collect());
 }
 
-/// The results of the library's functions for `info`; without the function, nothing.
+/// Returns the results of the library's functions for `info`, without those of functions that the
+/// library lacks.
 macro_rules! details {
     ($api:ident, $info:ident: $($name:literal $function:ident $value:expr;)*) => {{
         let mut detail = Detail::new();
@@ -102,7 +103,7 @@ fn flag(flag: u8) -> Value {
 }
 
 unsafe extern "C" fn release(state: *mut c_void) {
-    // SAFETY: the count that `of` gave away; called once, by the listener's destructor.
+    // SAFETY: the count that `listen` gave away; called once, by the listener's destructor.
     drop(unsafe { Arc::from_raw(state.cast::<ListenerState>()) });
 }
 
@@ -145,7 +146,8 @@ unsafe extern "C" fn compaction_completed(
     unsafe { record(state, EventKind::Compaction, Edge::End, detail) };
 }
 
-/// Records that a compaction begins or ends. Only its callbacks call this, while `info` is live.
+/// Returns the details of a compaction. Only the compaction callbacks call this, while `info` is
+/// live.
 fn compaction(api: &Api, info: *const CompactionInfo) -> Detail {
     details!(api, info:
         "job_id" compactionjobinfo_job_id integer;

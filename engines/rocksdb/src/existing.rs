@@ -1,4 +1,4 @@
-//! What a database that is there already was made with, by its newest OPTIONS file.
+//! Checks of an existing database: its newest OPTIONS file says what it was created with.
 
 use kvdyno_engine::{Error, Result};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 /// The order of keys in which this adapter scans.
 const COMPARATOR: &str = "leveldb.BytewiseComparator";
 
-/// What drops the records of a database that was opened with a time to live.
+/// The compaction filter that drops expired records, in a database with a time to live.
 const TTL_FILTER: &str = "TtlCompactionFilter";
 
-/// What `RocksDB` really runs with, every default written out.
+/// Returns the newest OPTIONS file: what `RocksDB` really runs with, every default written out.
 pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
     let names = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let newest = names.filter(|path| {
@@ -18,10 +18,10 @@ pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
     std::fs::read_to_string(newest.max()?).ok()
 }
 
-/// Refuses a database whose keys are in another order, or whose values a merge operator makes,
-/// which is code of the program that made the database. One of `RocksDB`'s own may be named in
-/// `own_options`, the user's. A database whose records expire has a time behind each
-/// value: `expires` must be as it was made.
+/// Refuses a database whose keys are in another order, or whose values come from a merge operator:
+/// that is code of the program that created the database. A merge operator of `RocksDB`'s own is
+/// accepted if `own_options`, the user's, name it. A database whose records expire has a time
+/// behind each value: `expires` must be as at its creation.
 pub(crate) fn refuse_other_semantics(
     directory: &Path,
     own_options: &str,
@@ -34,9 +34,9 @@ pub(crate) fn refuse_other_semantics(
     if made_with_ttl == expires {
         return Ok(());
     }
-    let (made, wanted) =
+    let (with, remedy) =
         if made_with_ttl { ("with", "a db_ttl above 0") } else { ("without", "db_ttl = 0") };
-    Err(Error::invalid(format!("this database was made {made} a time to live: expected {wanted}")))
+    Err(Error::invalid(format!("this database was made {with} a time to live: expected {remedy}")))
 }
 
 fn check_options_text(text: &str, has_operator: bool) -> Result<()> {
@@ -65,7 +65,7 @@ fn check_options_text(text: &str, has_operator: bool) -> Result<()> {
     Ok(())
 }
 
-/// Of `name`, or of `{id=name;other=..}`.
+/// Returns the name in `name` or in `{id=name;other=..}`.
 fn object_name(value: &str) -> &str {
     let inner = value.strip_prefix("{id=").unwrap_or(value);
     inner.split([';', '}']).next().unwrap_or(inner)

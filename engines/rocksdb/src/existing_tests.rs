@@ -1,4 +1,4 @@
-//! Databases that another program made, here by calls of the C API, opened by the adapter.
+//! Tests of the adapter on databases that another program made, here with calls of the C API.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -25,8 +25,8 @@ fn has_library(test: &str) -> bool {
     has
 }
 
-/// Makes a database with these column families, the default one first: in each the keys `a` to `c`,
-/// whose values are the name of the family.
+/// Creates a database with these column families, the default one first. Each has the keys `a` to
+/// `c`, whose values are the name of the family.
 fn make(dir: &Path, families: &[&str], options: &str) {
     let library = library::load(None).unwrap();
     let (api, calls) = (&library.api, library.families.as_ref().unwrap());
@@ -82,11 +82,11 @@ fn open(dir: &Path, changes: &[(&str, &str)]) -> Result<RocksDb> {
 
 fn keys(session: &mut impl Session) -> String {
     let mut keys = String::new();
-    let shown = session.scan(Range::all(Direction::Forward), |key, _| {
+    let count = session.scan(Range::all(Direction::Forward), |key, _| {
         keys.push_str(std::str::from_utf8(key).unwrap());
         ControlFlow::Continue(())
     });
-    assert_eq!(shown.unwrap(), keys.len() as u64);
+    assert_eq!(count.unwrap(), keys.len() as u64);
     keys
 }
 
@@ -101,7 +101,7 @@ fn assert_refused(dir: &Path, family: &str, message: &str) {
     assert_eq!((error.class, error.message.as_str()), (ErrorClass::Invalid, message));
 }
 
-/// By every way to read and to write, in every kind of database.
+/// Tries every call that reads or writes, in every kind of database.
 #[test]
 fn a_column_family_is_read_and_written() {
     if !has_library("a_column_family_is_read_and_written") {
@@ -131,7 +131,7 @@ fn a_column_family_is_read_and_written() {
     }
 }
 
-/// Turns `abc` into `bcdfg`.
+/// Changes the keys of the column family from `abc` to `bcdfg`.
 fn use_family(engine: &RocksDb, has_transactions: bool) {
     let mut session = engine.session().unwrap();
     assert_eq!(value(&mut session, b"b").as_deref(), Some("users"));
@@ -216,8 +216,8 @@ fn other_orders_and_merge_operators_are_refused_by_name() {
         "column family `default` has merge operator `UInt64AddOperator`: expected none; hint: name \
          it in option `options` if it is one of RocksDB's own",
     );
-    let named = [("column_family", "sums"), ("options", "merge_operator=uint64add")];
-    let engine = open(dir.path(), &named).unwrap();
+    let changes = [("column_family", "sums"), ("options", "merge_operator=uint64add")];
+    let engine = open(dir.path(), &changes).unwrap();
     assert_eq!(keys(&mut engine.session().unwrap()), "abc");
     engine.close().unwrap();
 }
@@ -250,12 +250,12 @@ fn records_end_with_the_time_to_live_of_their_database() {
         session.put(key, b"value").unwrap();
     }
     let count = |session: &mut RocksDbSession<'_>| {
-        let mut shown = Vec::new();
-        let mut show = |value: Option<&[u8]>| shown.extend(value.map(<[u8]>::to_vec));
+        let mut values = Vec::new();
+        let mut show = |value: Option<&[u8]>| values.extend(value.map(<[u8]>::to_vec));
         session.get(keys[0], &mut show).unwrap();
         session.multiget(&keys.map(|key| &key[..]), |_, value| show(value)).unwrap();
-        assert!(shown.iter().all(|value| value == b"value"), "without its time: {shown:?}");
-        shown.len()
+        assert!(values.iter().all(|value| value == b"value"), "without its time: {values:?}");
+        values.len()
     };
     assert_eq!(count(&mut session), 3);
     std::thread::sleep(Duration::from_millis(2_100));

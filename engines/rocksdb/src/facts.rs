@@ -1,5 +1,5 @@
-//! Facts of a `RocksDB` library: its version, and what decides its speed. The C API has no
-//! functions for them, so they are read from the file and from functions outside the API.
+//! Facts of a `RocksDB` library: its version, and the properties that decide its speed. The C API
+//! has no functions for them, so they are read from the file and from functions outside the API.
 
 #![expect(unsafe_code, reason = "calls of functions that are not in the C API")]
 
@@ -19,7 +19,7 @@ pub(crate) struct Facts {
     pub(crate) compressions: Vec<&'static str>,
 }
 
-/// Of the loaded library at `path`.
+/// Returns the facts of the loaded library at `path`.
 pub(crate) fn read_facts(library: &Library, path: &Path, api: &Api) -> Facts {
     // If the file cannot be read, these facts are missing, and that is reported.
     let image = std::fs::read(path).unwrap_or_default();
@@ -40,8 +40,8 @@ pub(crate) fn read_facts(library: &Library, path: &Path, api: &Api) -> Facts {
     Facts { version, build, compressions }
 }
 
-/// The version, from the first that works: the Java function of official libraries, the C++
-/// function, the tag that it was built from, the file name.
+/// Returns the version, from the first source that has it: the Java function of official libraries,
+/// the C++ function, the tag that the library was built from, the file name.
 pub(crate) fn version(library: &Library, path: &Path) -> Option<String> {
     let image = || std::fs::read(path).unwrap_or_default();
     version_for_java(library)
@@ -82,10 +82,10 @@ struct CppString {
 
 impl CppString {
     fn text(&self) -> String {
-        // Inside there is a zero byte behind it.
+        // A string inside the struct has a zero byte behind it.
         let short = self.length < self.inside.len();
         let bytes = match self.inside.get(..self.length).filter(|_| short) {
-            // Here `bytes` points to where it was made, and it may have been moved.
+            // Here `bytes` may point to where the struct was before it was moved.
             Some(inside) => inside,
             // SAFETY: a longer one is on the heap, and never freed.
             None => unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) },
@@ -94,7 +94,7 @@ impl CppString {
     }
 }
 
-/// Whether checksums use the processor's instructions, as the library reports it.
+/// Returns what the library reports on whether checksums use the processor's instructions.
 fn crc32(library: &Library) -> Option<String> {
     // SAFETY: `std::string rocksdb::crc32c::IsFastCrc32Supported()`; where the name has no `cxx11`
     // and the library is one of libstdc++, its strings are as before 2015: a pointer to bytes that
@@ -117,8 +117,8 @@ fn crc32(library: &Library) -> Option<String> {
     }
 }
 
-/// Built against libstdc++ with strings of before 2015: only these are `Ss` in a name, as in
-/// `DB::Open(const Options&, const std::string&, DB**)`.
+/// Tells whether the library was built against libstdc++ with strings of before 2015: only these
+/// are `Ss` in a name, as in `DB::Open(const Options&, const std::string&, DB**)`.
 fn is_of_old_libstdcxx(library: &Library) -> bool {
     const OPEN: &str = "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKSsPPS0_";
     // SAFETY: only looked up, never called.
@@ -152,9 +152,9 @@ fn compressions(library: &Library) -> Vec<&'static str> {
     names.map(|(_, name)| *name).collect()
 }
 
-/// The result of a C++ function without arguments; it is never freed. A value is written where the
-/// first argument points, which is also returned; for a reference, its address is returned. In the
-/// calling convention of x86-64 both are the same call.
+/// Returns the result of a C++ function without arguments, which is never freed. A value is written
+/// where the first argument points, which is also returned; for a reference, its address is
+/// returned. In the calling convention of x86-64 both are the same call.
 ///
 /// # Safety
 /// The function `name` returns a `T` by value or by reference, whose destructor is not
@@ -170,14 +170,15 @@ unsafe fn call_by_name<T>(library: &Library, name: &str) -> Option<&'static T> {
     }
 }
 
-/// Elsewhere the place is given in a register that Rust cannot name: not known.
+/// Returns `None`: on other processors the address is passed in a register that Rust cannot name.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn call_by_name<T>(_library: &Library, _name: &str) -> Option<&'static T> {
     None
 }
 
-/// A library with assertions is several times slower and must be reported. `assert` stores the
-/// names of functions that use it; otherwise this name appears nowhere.
+/// Tells whether the library has assertions: it is then several times slower, which must be
+/// reported. `assert` stores the names of functions that use it; otherwise this name appears
+/// nowhere.
 fn assertions(image: &[u8]) -> &'static str {
     if image.is_empty() {
         "unknown: cannot read its file"
@@ -203,7 +204,7 @@ fn events(api: &Api) -> &'static str {
     }
 }
 
-/// The value after `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
+/// Returns the value after `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
 fn property(image: &[u8], name: &str) -> String {
     let Some(position) = memmem::find(image, name.as_bytes()) else { return String::new() };
     let rest = &image[position + name.len()..];
@@ -211,7 +212,7 @@ fn property(image: &[u8], name: &str) -> String {
     String::from_utf8(text.copied().collect()).unwrap_or_default()
 }
 
-/// The first `1.2.3` in a text.
+/// Returns the first `1.2.3` in a text.
 fn numbers(text: &str) -> Option<String> {
     let candidates = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let mut versions = candidates.map(|word| word.trim_matches('.'));

@@ -14,15 +14,16 @@ use std::path::Path;
 /// The name of the column family that every database has.
 pub(crate) const DEFAULT_FAMILY: &str = "default";
 
-/// The calls for a column family other than the default one.
+/// The library's functions for a column family other than the default one.
 #[derive(Clone, Copy)]
 pub(crate) struct FamilyCalls {
     pub(crate) plain: &'static FamilyApi,
-    /// None: the library has none, and a database with transactions was refused.
+    /// The functions of transactions. `None`: the library has none, and a database with
+    /// transactions was refused.
     transactions: Option<&'static TransactionFamilyApi>,
 }
 
-/// The chosen column family, where it is not the default one.
+/// The chosen column family, if it is not the default one.
 #[derive(Clone, Copy)]
 pub(crate) struct NamedFamily {
     pub(crate) calls: FamilyCalls,
@@ -30,7 +31,7 @@ pub(crate) struct NamedFamily {
 }
 
 impl NamedFamily {
-    /// Calls and handle, for transactions.
+    /// Returns functions and handle for transactions.
     pub(crate) fn transaction_family(
         self,
     ) -> Option<(&'static TransactionFamilyApi, *mut api::Family)> {
@@ -42,13 +43,13 @@ impl NamedFamily {
 pub(crate) struct Families {
     pub(crate) names: Vec<CString>,
     pub(crate) chosen: usize,
-    /// None: the default one is chosen.
+    /// The functions for the chosen column family. `None`: the default one is chosen.
     pub(crate) named: Option<FamilyCalls>,
 }
 
 impl Families {
-    /// Of the database in `dir`, or of the one that is to be created there. Refuses a chosen
-    /// name that the database does not have.
+    /// Returns the column families of the database in `dir`, or of the one that is to be created
+    /// there. Refuses a chosen name that the database does not have.
     pub(crate) fn from_dir(
         library: &'static RocksLibrary,
         open_options: &OpenOptions,
@@ -56,7 +57,7 @@ impl Families {
         options: &Options,
     ) -> Result<Self> {
         let chosen = options.text("column_family")?;
-        let named = named_calls(library, options)?;
+        let calls = named_calls(library, options)?;
         let exists = dir.join("CURRENT").exists();
         let names = match &library.families {
             Some(api) if exists => list(library, api, open_options, dir)?,
@@ -64,7 +65,7 @@ impl Families {
             _ => vec![CString::from(c"default"), c_string(chosen)?],
         };
         match names.iter().position(|name| name.to_bytes() == chosen.as_bytes()) {
-            Some(chosen) => Ok(Self { names, chosen, named }),
+            Some(chosen) => Ok(Self { names, chosen, named: calls }),
             None => {
                 let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
                 Err(Error::invalid(format!(
@@ -92,7 +93,7 @@ fn named_calls(library: &'static RocksLibrary, options: &Options) -> Result<Opti
     Ok(Some(FamilyCalls { plain, transactions }))
 }
 
-/// The names of all column families of the database in `dir`.
+/// Returns the names of all column families of the database in `dir`.
 fn list(
     library: &RocksLibrary,
     api: &FamilyApi,

@@ -1,4 +1,4 @@
-//! The one `RocksDB` library of this process: chosen, loaded, and refused where it will not do.
+//! The one `RocksDB` library of this process: it is chosen, loaded, and refused if it is unusable.
 
 use crate::api::{Api, FamilyApi, TransactionApi, TransactionFamilyApi};
 use crate::facts::{self, Facts};
@@ -20,9 +20,9 @@ const SPEC: LibrarySpec = LibrarySpec {
 /// A loaded library. Never unloaded: its threads and its thread-local variables outlive any use.
 pub(crate) struct RocksLibrary {
     pub(crate) api: Api,
-    /// None: it is too old for them.
+    /// `None`: the library is too old for them.
     pub(crate) transactions: Option<TransactionApi>,
-    /// None: it opens databases with the default column family alone.
+    /// `None`: it can only open databases with the default column family alone.
     pub(crate) families: Option<FamilyApi>,
     pub(crate) transaction_families: Option<TransactionFamilyApi>,
     path: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct RocksLibrary {
     facts: OnceLock<Facts>,
 }
 
-/// Two `RocksDB`s in one process would have their symbols, and their thread pools, mixed up.
+/// The loaded library. Two in one process would mix up their symbols and their thread pools.
 static LOADED: OnceLock<Result<RocksLibrary>> = OnceLock::new();
 
 /// Loads the library at `path`, or the newest installed.
@@ -40,7 +40,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<&'static RocksLibrary> {
 }
 
 impl RocksLibrary {
-    /// Its facts, read once.
+    /// Returns the library's facts, which are read once.
     pub(crate) fn facts(&self) -> &Facts {
         self.facts.get_or_init(|| facts::read_facts(&self.library, &self.path, &self.api))
     }

@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 /// The text before the JSON of an event.
 const EVENT: &str = "EVENT_LOG_v1 ";
 
-/// The LOG of an open database, read as far as it was looked at.
+/// The LOG of an open database, and how far it has been read.
 pub(crate) struct Log {
     path: PathBuf,
     read_bytes: u64,
 }
 
 impl Log {
-    /// Of the database that is about to be opened in `dir`: it begins a new LOG.
+    /// Follows the LOG of a database that is about to be opened in `dir`: opening begins a new LOG.
     pub(crate) fn follow(dir: &Path) -> Self {
         Self { path: dir.join("LOG"), read_bytes: 0 }
     }
 
-    /// The text added since the last read.
+    /// Returns the events that were added since the last call.
     pub(crate) fn drain(&mut self) -> Vec<EngineEvent> {
-        // RocksDB writes out its LOG every five seconds; the stream is one of this process.
+        // RocksDB writes out its LOG only every five seconds; its stream belongs to this process.
         // SAFETY: null means every output stream; each is locked while it is written out.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         let mut text = Vec::new();
@@ -64,13 +64,13 @@ fn job(json: &str) -> Option<EngineEvent> {
         _ => return None,
     };
     let detail = fields.into_iter().filter_map(|(name, value)| {
-        // The names that the listener of later versions uses.
+        // Later versions' listener uses these names.
         let name = match name.as_str() {
             "job" => "job_id".to_owned(),
             "total_output_size" => "total_output_bytes".to_owned(),
             _ => name,
         };
-        // Lists are of files and levels, as long as the database is large.
+        // Lists are left out: they name files and levels, so their length grows with the database.
         Some((name, serde_json::from_value::<Value>(value).ok()?))
     });
     let detail: Counters = detail.collect();
@@ -93,7 +93,7 @@ fn parse_stall(line: &str) -> Option<EngineEvent> {
     })
 }
 
-/// The local time at the head of a line of the LOG: `2026/11/22-04:34:55.123456`.
+/// Returns the time at the head of a line of the LOG, which is local: `2026/11/22-04:34:55.123456`.
 fn unix_micros(stamp: &str) -> Option<u64> {
     let time = jiff::civil::DateTime::strptime("%Y/%m/%d-%H:%M:%S.%6f", stamp).ok()?;
     let time = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(events.len(), 1);
         assert_eq!((events[0].kind, events[0].edge), (EventKind::Flush, Edge::Begin));
         assert_eq!(events[0].at_unix_ns, 1_648_647_671_000_000_000);
-        let named: Vec<_> = events[0].detail.keys().map(String::as_str).collect();
-        assert_eq!(named, ["flush_reason", "job_id"]);
+        let names: Vec<_> = events[0].detail.keys().map(String::as_str).collect();
+        assert_eq!(names, ["flush_reason", "job_id"]);
         std::fs::write(dir.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
         let events = log.drain();
         assert_eq!(events.len(), 1);

@@ -58,7 +58,8 @@ mod tests {
         assert!(report.conforms(), "{report}");
     }
 
-    /// The conformance kit announces long values, so short ones and broken promises are for here.
+    /// The conformance kit announces long values, so this tests short ones and values that are
+    /// longer than announced.
     #[test]
     fn short_values_take_the_short_way_and_longer_ones_are_whole() {
         if !has_library("short_values_take_the_short_way_and_longer_ones_are_whole") {
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The events of versions without a listener; every version writes the same LOG.
+    /// Tests the events of versions without a listener; every version writes the same LOG.
     #[test]
     fn the_log_tells_of_flushes() {
         if !has_library("the_log_tells_of_flushes") {

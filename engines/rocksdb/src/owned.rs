@@ -1,4 +1,4 @@
-//! What a call of the API gives: something that is ours to destroy, or a message of what failed.
+//! Results of API calls: an object that the adapter must destroy, or an error message.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -7,7 +7,7 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 
-/// Something of `RocksDB`'s that is ours to destroy.
+/// An object of `RocksDB` that the adapter must destroy.
 pub(crate) struct Owned<T> {
     raw: *mut T,
     destroy: unsafe extern "C" fn(*mut T),
@@ -35,7 +35,7 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// Makes a call with an error argument, and checks that.
+/// Makes a call with an error argument, and checks the error.
 #[inline]
 pub(crate) fn call_checked<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
     let mut error = null_mut();
@@ -43,7 +43,7 @@ pub(crate) fn call_checked<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> 
     check_error(api, error).map(|()| result)
 }
 
-/// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.
+/// Checks the error of a call: null, or a C string from malloc, which this frees.
 #[inline]
 pub(crate) fn check_error(api: &Api, error: *mut c_char) -> Result<()> {
     if error.is_null() { Ok(()) } else { Err(failure(api, error)) }
@@ -66,7 +66,7 @@ pub(crate) fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
     }
 }
 
-/// An error message of `RocksDB` begins with its class.
+/// Returns the error of a message of `RocksDB`, which begins with the error's class.
 fn error_from_message(message: &str) -> Error {
     let class = match message.split(':').next().unwrap_or_default() {
         _ if message.contains("No space left") => ErrorClass::Full,

@@ -1,5 +1,5 @@
-//! What presets make of `RocksDB`'s options: as each line of releases comes, and as its guide has
-//! it.
+//! Presets of `RocksDB`'s options: the defaults of each line of releases, and the advice of its
+//! guide.
 
 use kvdyno_engine::{OptionSpec, Preset};
 
@@ -10,8 +10,8 @@ const BASICS: &str = "RocksDB wiki, Setup-Options-and-Basic-Tuning";
 /// 8.11.4, 9.10.0, 10.10.1 and 11.8.1.
 const COMES: &str = "OPTIONS and LOG of a database opened without options";
 
-/// The option with its presets, for releases of this `line`: 6, 7, .. 11. A value that the library
-/// does not know is none.
+/// Returns the option with its presets, for releases of this `line`: 6, 7, .. 11. A preset whose
+/// value the library does not know is left out.
 pub(crate) fn with_presets(option: OptionSpec, line: u64) -> OptionSpec {
     let mut option = add_tuned_preset(add_defaults_preset(option, line));
     let supported: Vec<bool> =

@@ -1,13 +1,13 @@
-//! `RocksDB`'s own statistics on the time line: what its tickers grew by since they were last
-//! looked at, as one event each time.
+//! `RocksDB`'s own statistics on the time line: each sample is one event, with the growth of the
+//! tickers since the last one.
 
 use crate::database::Database;
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Stalls, the block cache, and bytes of flushes and compactions. Compactions have events with
-/// their levels.
+/// The tickers of stalls, the block cache, and bytes of flushes and compactions. Compactions also
+/// have events with their levels.
 const TICKERS: [&str; 13] = [
     "rocksdb.stall.micros",
     "rocksdb.block.cache.hit",
@@ -31,7 +31,7 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// An event of this moment; none: the statistics are off.
+    /// Returns an event of this moment; `None`: the statistics are off.
     pub(crate) fn sample(&self, database: &Database) -> Option<EngineEvent> {
         let statistics = database.statistics()?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ impl Samples {
     }
 }
 
-/// By how much each ticker grew since `last`, which is then as it is now.
+/// Returns the growth of each ticker since `last`, which then has the current values.
 fn growth(statistics: &str, last: &mut BTreeMap<&'static str, u64>) -> Counters {
     let mut growth = Counters::new();
     for line in statistics.lines() {

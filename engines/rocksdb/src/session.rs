@@ -1,4 +1,4 @@
-//! One thread's handle: options and buffers that are made once instead of for each call.
+//! One thread's handle: its options and buffers are made once, not for each call.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -14,8 +14,9 @@ use std::ffi::c_char;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
 
-/// Values up to here are copied rather than pinned: a pinned value is a heap object for each call,
-/// made and destroyed, which is 3 % of a get from the cache; copying a short value is less.
+/// Values of up to this length are copied rather than pinned. A pinned value is a heap object for
+/// each call, made and destroyed, which is 3 % of a get from the cache; copying a short value costs
+/// less.
 const SHORT_BYTES: u64 = 4096;
 
 /// A session of `RocksDB`.
@@ -23,29 +24,29 @@ pub(crate) struct RocksDbSession<'e> {
     database: &'e Database,
     read: Owned<api::ReadOptions>,
     write: Owned<api::WriteOptions>,
-    /// Keeps its memory from one batch to the next.
+    /// The batch, which keeps its memory from one use to the next.
     batch: Owned<api::Batch>,
     /// Room for a short value.
     short: Vec<u8>,
     short_get: ShortGet,
     writes: Writes,
     many: Many,
-    /// None: several keys are looked up one by one.
+    /// The call for several keys. `None`: they are looked up one by one.
     batched: Option<BatchedMultiGet>,
     ranged: Ranged,
     /// The iterator of a walk; dropped before the database that it belongs to.
     walking: Option<Owned<api::Cursor>>,
     transaction: Option<RocksTransaction<'e>>,
-    /// Of a database whose single writes go by its locks.
+    /// The functions and the database, if single writes take its locks.
     locking: Option<(&'static TransactionApi, *mut api::LockingDb)>,
 }
 
-/// What a lookup into the buffer came to.
+/// The result of a lookup into the buffer.
 enum Short {
     Missing,
     /// A value of this length is in the buffer.
     Value(usize),
-    /// It is to be pinned: there is no such call, or the value is longer than was promised, which
+    /// The value must be pinned: there is no such call, or the value is longer than announced, and
     /// is not copied in part.
     Otherwise,
 }
@@ -59,11 +60,11 @@ struct Many {
     pinned: Vec<*mut api::Pinned>,
     values: Vec<*mut c_char>,
     value_lengths: Vec<usize>,
-    /// The same for each key.
+    /// The same column family for each key.
     families: Vec<*const api::Family>,
 }
 
-/// By which calls records are read, where the library has them.
+/// The calls that read records, if the library has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadCalls {
     /// Short values are copied, not pinned.
@@ -82,7 +83,8 @@ impl ReadCalls {
 }
 
 impl<'e> RocksDbSession<'e> {
-    /// `value_bytes_max`: the announced limit of values; `perf_level`: of the calling thread.
+    /// Returns a session of the calling thread. `value_bytes_max` is the announced limit of values,
+    /// `perf_level` the thread's `PerfLevel`.
     pub(crate) fn new(
         database: &'e Database,
         durability: Durability,
@@ -333,7 +335,7 @@ impl Session for RocksDbSession<'_> {
         show(api, &cursor, &range, None, &mut visit)
     }
 
-    /// With one iterator from its beginning to its end, as `db_bench` reads in sequence.
+    /// Walks with one iterator from beginning to end, as `db_bench` reads in sequence.
     fn walk(
         &mut self,
         walk: &mut Walk,
@@ -354,17 +356,17 @@ impl Session for RocksDbSession<'_> {
         });
         let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         let begun = if goes_on { WalkPosition::Stands } else { WalkPosition::Skips };
-        let shown = show(api, &cursor, &range, Some(begun), &mut visit)?;
+        let count = show(api, &cursor, &range, Some(begun), &mut visit)?;
         match current_key(api, &cursor) {
             None => walk.restart(),
             Some(last) => {
-                if shown > 0 {
+                if count > 0 {
                     walk.advance_to(last);
                 }
                 self.walking = Some(cursor);
             }
         }
-        Ok(shown)
+        Ok(count)
     }
 
     fn transaction<R>(

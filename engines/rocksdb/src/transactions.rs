@@ -11,7 +11,7 @@ use kvdyno_engine::{Error, Options, Range, Records, Result, Transaction, ValueVi
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 
-/// A database that makes transactions, which holds the plain one inside.
+/// A database with transactions, which contains the plain one.
 pub(crate) struct TransactionDb {
     api: &'static TransactionApi,
     kind: Kind,
@@ -20,7 +20,7 @@ pub(crate) struct TransactionDb {
 #[derive(Clone, Copy)]
 enum Kind {
     Optimistic(*mut api::OptimisticDb),
-    /// With the functions that not every version has.
+    /// The database, with the functions that not every version has.
     Locking(*mut api::LockingDb, BaseOf, CloseBase),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct FamilyArguments {
     pub(crate) handles: *mut *mut api::Family,
 }
 
-/// Opens such a database: options, directory, families, an error.
+/// Opens a database with transactions. The arguments are options, directory, families and an error.
 pub(crate) type OpenTransactions = Box<
     dyn FnOnce(
         *const api::Options,
@@ -46,7 +46,7 @@ pub(crate) type OpenTransactions = Box<
     ) -> TransactionDb,
 >;
 
-/// How the database is to be opened that `options` ask for; none: a plain one.
+/// Returns the function that opens the database that `options` ask for; `None`: a plain one.
 pub(crate) fn parse_transactions(
     library: &'static RocksLibrary,
     options: &Options,
@@ -83,7 +83,7 @@ pub(crate) fn parse_transactions(
 }
 
 impl TransactionDb {
-    /// The plain database inside.
+    /// Returns the plain database inside.
     pub(crate) fn base(&self) -> *mut api::Db {
         // SAFETY: the database is open.
         unsafe {
@@ -111,7 +111,8 @@ impl TransactionDb {
         }
     }
 
-    /// Where single writes go by the locks: around them a transaction would not see them.
+    /// Returns functions and database if single writes must take the locks: a transaction would not
+    /// see writes that bypass them.
     #[inline]
     pub(crate) fn locking(&self) -> Option<(&'static TransactionApi, *mut api::LockingDb)> {
         match self.kind {
@@ -120,8 +121,8 @@ impl TransactionDb {
         }
     }
 
-    /// A transaction that writes with `options`; `again`: one that has ended, whose memory is used
-    /// again, or null.
+    /// Begins a transaction that writes with `options`. `again` is null, or an ended transaction
+    /// whose memory is used again.
     fn begin(
         &self,
         options: *const api::WriteOptions,
@@ -154,18 +155,18 @@ impl TransactionDb {
     }
 }
 
-/// A session's transaction, under way or between two.
+/// A session's transaction: not yet begun, under way, or ended.
 pub(crate) struct RocksTransaction<'e> {
     plain: &'static Api,
     database: &'e TransactionDb,
     transaction: *mut api::Transaction,
     read: Ranged,
-    /// None: the default one.
+    /// The column family; `None`: the default one.
     family: Option<(&'static TransactionFamilyApi, *mut api::Family)>,
 }
 
 impl<'e> RocksTransaction<'e> {
-    /// None has begun.
+    /// Returns the state of a session before its first transaction.
     pub(crate) fn new(
         plain: &'static Api,
         database: &'e TransactionDb,
@@ -175,7 +176,7 @@ impl<'e> RocksTransaction<'e> {
         Self { plain, database, transaction: null_mut(), read, family }
     }
 
-    /// One transaction, from its beginning to its end.
+    /// Runs one transaction, from its beginning to its commit or rollback.
     pub(crate) fn run<R>(
         &mut self,
         options: *const api::WriteOptions,

@@ -1,4 +1,5 @@
-//! Checkpoints of the write-ahead log: made in commits, as `SQLite` does by default, and recorded.
+//! Checkpoints of the write-ahead log: they run in commits, as `SQLite`'s do by default, and are
+//! recorded.
 
 #![expect(unsafe_code, reason = "a callback that C calls")]
 
@@ -7,7 +8,7 @@ use libsqlite3_sys as ffi;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// When the log is checkpointed, and where that is recorded.
+/// The rule for checkpoints of the log, and their record.
 pub(crate) struct Checkpoints {
     /// Pages in the log from which on a commit checkpoints it; 0: never.
     pub(crate) after_pages: u64,
@@ -15,8 +16,8 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Makes the connection's commits checkpoint as with `PRAGMA wal_autocheckpoint`, and records
-    /// that. The PRAGMA is a hook of the same kind, and a connection has only one.
+    /// Makes the connection's commits run checkpoints as with `PRAGMA wal_autocheckpoint`, and
+    /// records them. The PRAGMA is a hook of the same kind, and a connection has only one.
     ///
     /// # Safety
     /// `db` is open, and is closed before `checkpoints` is dropped.
@@ -27,8 +28,8 @@ impl Checkpoints {
     }
 }
 
-/// Runs after a commit that left `pages` in the log: a checkpoint that does not wait. Its failure
-/// is not the commit's, as in `SQLite`'s own hook.
+/// Runs a checkpoint that does not wait, after a commit that left `pages` in the log. Its failure
+/// does not fail the commit, as in `SQLite`'s own hook.
 unsafe extern "C" fn checkpoint_after_commit(
     state: *mut c_void,
     db: *mut ffi::sqlite3,

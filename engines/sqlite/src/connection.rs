@@ -12,10 +12,10 @@ use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Once};
 
-/// Used by one thread at a time.
+/// An open connection, which one thread uses at a time.
 pub(crate) struct Connection {
     db: *mut ffi::sqlite3,
-    /// Used by its hook, so it is dropped after the connection.
+    /// The state of the connection's hook, so it is dropped after the connection.
     _checkpoints: Arc<Checkpoints>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Connection {
 // `Sync`, and its statements are in the hands of the same owner.
 unsafe impl Send for Connection {}
 
-/// What a connection counts of its page cache, by the names in sqlite3.h.
+/// The counts that a connection keeps of its page cache, by their names in sqlite3.h.
 pub(crate) const CACHE_COUNTS: [(&str, c_int); 4] = [
     ("SQLITE_DBSTATUS_CACHE_HIT", ffi::SQLITE_DBSTATUS_CACHE_HIT),
     ("SQLITE_DBSTATUS_CACHE_MISS", ffi::SQLITE_DBSTATUS_CACHE_MISS),
@@ -60,12 +60,12 @@ impl Connection {
         unsafe { Statement::prepare(self.db, sql) }
     }
 
-    /// The first column of the first row of a statement, as text; empty: there is no row.
+    /// Returns the first column of the first row of a statement, as text; empty: there is no row.
     pub(crate) fn text(&self, sql: &str) -> Result<String> {
         self.prepare(sql)?.first_row(&[], |row| row.map(|row| row.text(0)).unwrap_or_default())
     }
 
-    /// The order of a column's texts, by name.
+    /// Returns the name of a column's collation, the order of its texts.
     pub(crate) fn collation(&self, table: &str, column: &str) -> Result<String> {
         let name = |name| CString::new(name).map_err(|_| Error::invalid("a zero byte in a name"));
         let (table, column) = (name(table)?, name(column)?);
@@ -91,8 +91,8 @@ impl Connection {
         }
     }
 
-    /// Pages in the write-ahead log, and how many of them a checkpoint without waiting has moved to
-    /// the database. Both zero without a log.
+    /// Runs a checkpoint that does not wait. Returns the pages in the write-ahead log, and how many
+    /// of them have been moved to the database. Both are -1 if there is no such log.
     pub(crate) fn checkpoint(&self) -> Result<(i32, i32)> {
         let (mut log, mut done) = (0, 0);
         let passive = ffi::SQLITE_CHECKPOINT_PASSIVE;
@@ -132,7 +132,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Its cache counts since the last call, in the order of [`CACHE_COUNTS`].
+    /// Returns the cache counts since the last call, in the order of [`CACHE_COUNTS`].
     pub(crate) fn take_cache_counts(&self) -> [u64; CACHE_COUNTS.len()] {
         CACHE_COUNTS.map(|(_, count)| {
             let (mut now, mut highest) = (0, 0);
@@ -142,7 +142,7 @@ impl Connection {
         })
     }
 
-    /// Ends an open transaction.
+    /// Returns whether no transaction is open.
     pub(crate) fn is_at_rest(&self) -> bool {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_get_autocommit(self.db) != 0 }
@@ -168,8 +168,8 @@ impl Drop for Connection {
     }
 }
 
-/// `SQLite`'s own count of the memory it has takes a lock that all threads share, for each piece;
-/// its authors recommend to go without ("Recommended Compile-time Options").
+/// Turns off `SQLite`'s own count of its memory, which takes a lock that all threads share for each
+/// piece. Its authors recommend that ("Recommended Compile-time Options").
 fn without_memory_statistics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -178,7 +178,8 @@ fn without_memory_statistics() {
     });
 }
 
-/// The linked library's version, the check-in it was made from, and how it was compiled.
+/// Returns the linked library's version, the check-in that it was built from, and its compile
+/// options.
 pub(crate) fn library() -> (String, String, String) {
     // SAFETY: static strings; null ends the list of options.
     unsafe {

@@ -1,4 +1,5 @@
-//! The description of `SQLite`, its options, and what a durability class makes of them.
+//! The description of `SQLite`, its options, and the settings that follow from options and
+//! durability class.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
@@ -6,7 +7,8 @@ use kvdyno_engine::{
 };
 use std::collections::BTreeMap;
 
-/// `version`, `source` and `options` are as the linked library reports them.
+/// Returns the description. `version`, `source` and `options` are as the linked library reports
+/// them.
 pub(crate) fn description(version: String, source: String, options: &str) -> Description {
     Description {
         name: "sqlite".to_owned(),
@@ -75,7 +77,7 @@ fn options() -> Vec<OptionSpec> {
     [database(), memory_and_locks()].concat()
 }
 
-/// The file and its journal.
+/// Returns the options of the file and its journal.
 fn database() -> Vec<OptionSpec> {
     vec![
         OptionSpec::choice(
@@ -124,7 +126,7 @@ fn database() -> Vec<OptionSpec> {
     ]
 }
 
-/// Caches, checkpoints, and how sessions take turns.
+/// Returns the options of caches, checkpoints, and how sessions take turns.
 fn memory_and_locks() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
@@ -183,15 +185,15 @@ pub(crate) struct Settings {
 /// The journal that makes a commit atomic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Journal {
-    /// New pages, in the log.
+    /// New pages are written to the log.
     Wal,
-    /// Old pages.
+    /// Old pages are written to the journal.
     Rollback,
-    /// Nothing.
+    /// Nothing is written.
     Off,
 }
 
-/// The file's name, which must not lead out of the database's directory.
+/// Returns the file's name, which must not lead out of the database's directory.
 pub(crate) fn file(options: &Options) -> Result<&str> {
     let name = options.text("file")?;
     if name.is_empty() || name.contains('/') || name == ".." {
@@ -248,7 +250,7 @@ pub(crate) fn settings(options: &Options, data: &DataShape) -> Result<Settings> 
     Ok(Settings { pragmas, journal })
 }
 
-/// The number of a value of `synchronous`; refuses one that is too weak for the class.
+/// Returns the number of a value of `synchronous`; refuses one that is too weak for the class.
 fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Result<usize> {
     const WORDS: [&str; 4] = ["off", "normal", "full", "extra"];
     let least = match (options.durability, journal) {
@@ -262,7 +264,7 @@ fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Resul
     if word == "auto" {
         return Ok(level(least));
     }
-    // What a killed process leaves is in the page cache, synced or not.
+    // A killed process leaves its writes in the page cache, synced or not.
     let survives_a_kill = options.durability != Durability::Commit;
     if survives_a_kill || level(word) >= level(least) {
         return Ok(level(word));

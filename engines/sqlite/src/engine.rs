@@ -1,4 +1,4 @@
-//! `SQLite` behind the traits: a connection for each session, kept for the next when it is done.
+//! The `Engine` trait for `SQLite`. Each session has a connection, which is kept for the next one.
 
 use crate::checkpoints::Checkpoints;
 use crate::connection::{CACHE_COUNTS, Connection, library};
@@ -19,12 +19,12 @@ pub(crate) struct Sqlite {
     settings: Settings,
     table: Table,
     checkpoints: Arc<Checkpoints>,
-    /// Connections of sessions that have ended. The last that closes makes a checkpoint and takes
-    /// the log away, which must not happen between two phases: so they are kept.
+    /// Connections of sessions that have ended. The last connection that closes makes a checkpoint
+    /// and removes the log. That must not happen between two phases, so they are kept.
     idle: Mutex<Vec<Statements>>,
-    /// The lock of writers; none: `SQLite`'s own lock alone decides.
+    /// The lock of writers; `None`: `SQLite`'s own lock alone decides.
     turn: Option<Mutex<()>>,
-    /// What the connections that were in use have counted.
+    /// The sums of the cache counts of connections that were in use.
     cache_counts: Mutex<[u64; CACHE_COUNTS.len()]>,
     /// PRAGMAs as `SQLite` reports them after they were set.
     effective: Counters,
@@ -79,7 +79,7 @@ impl Engine for Sqlite {
         let statements = self.acquire()?;
         statements.connection.sync_files()?;
         self.give_back(statements);
-        // Of files that were made or removed since.
+        // The directory has the names of files that were created or removed since.
         if let Some(dir) = self.path.parent() {
             std::fs::File::open(dir)?.sync_all()?;
         }
@@ -87,7 +87,7 @@ impl Engine for Sqlite {
     }
 
     fn close(self) -> Result<()> {
-        // SQLite would do it as the last connection closes, and keep an error to itself.
+        // SQLite would run this checkpoint as the last connection closes, but not report its error.
         self.settle(Duration::ZERO).map(drop)
     }
 
@@ -96,7 +96,8 @@ impl Engine for Sqlite {
         for ((name, _), count) in CACHE_COUNTS.iter().zip(*lock(&self.cache_counts)) {
             counters.insert((*name).to_owned(), Value::Integer(count));
         }
-        // Not where every connection is in use: another one may be one too many.
+        // If every connection is in use, these are left out: another connection may be one too
+        // many.
         let Some(statements) = lock(&self.idle).pop() else { return counters };
         for name in ["page_count", "freelist_count"] {
             if let Ok(value) = statements.connection.text(&format!("PRAGMA {name}")) {
@@ -117,7 +118,7 @@ impl Sqlite {
         self.settings.journal
     }
 
-    /// The lock for writes. `SQLite`'s own lock keeps writers apart; with this one they wait
+    /// Takes the lock for writes. `SQLite`'s own lock keeps writers apart; with this one they wait
     /// without sleeping.
     #[inline]
     pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
@@ -149,7 +150,7 @@ fn connect(path: &Path, settings: &Settings, checkpoints: &Arc<Checkpoints>) -> 
     let connection = Connection::open(path, checkpoints)?;
     for (name, value) in &settings.pragmas {
         let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
-        // The PRAGMA that returns the effective value.
+        // This PRAGMA returns the effective value.
         if *name == "journal_mode" && set != *value {
             return Err(Error::invalid(format!("journal_mode: expected {value}, found {set}")));
         }
@@ -157,7 +158,7 @@ fn connect(path: &Path, settings: &Settings, checkpoints: &Arc<Checkpoints>) -> 
     Ok(connection)
 }
 
-/// What the connection really runs with.
+/// Returns the settings that the connection really runs with.
 fn effective(connection: &Connection, autocheckpoint: u64) -> Result<Counters> {
     let mut counters = Counters::new();
     let names =

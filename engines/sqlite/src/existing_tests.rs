@@ -1,4 +1,4 @@
-//! Databases that another program made, here by `sqlite3_exec`, opened by the adapter.
+//! Tests of the adapter on databases that another program made, here by `sqlite3_exec`.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 use tempfile::TempDir;
 
-/// A directory with the database `app.db` that these statements make.
+/// Returns a directory with the database `app.db` that these statements create.
 fn made_by(sql: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     execute(&dir.path().join("app.db"), sql);
@@ -57,11 +57,11 @@ fn assert_refused(dir: &TempDir, changes: &[(&str, &str)], message: &str) {
 
 fn keys(session: &mut impl Session, range: Range<'_>) -> Vec<String> {
     let mut keys = Vec::new();
-    let shown = session.scan(range, |key, _| {
+    let count = session.scan(range, |key, _| {
         keys.push(String::from_utf8(key.to_vec()).unwrap());
         ControlFlow::Continue(())
     });
-    assert_eq!(shown.unwrap(), keys.len() as u64);
+    assert_eq!(count.unwrap(), keys.len() as u64);
     keys
 }
 
@@ -93,7 +93,7 @@ fn use_users(dir: &TempDir) {
     engine.close().unwrap();
 }
 
-/// One row of text: what the statement's first column is.
+/// Returns the first column of the statement's first row, as text.
 fn ask(dir: &TempDir, sql: &str) -> String {
     let path = dir.path().join("app.db");
     let checkpoints = std::sync::Arc::new(crate::checkpoints::Checkpoints {

@@ -51,7 +51,8 @@ impl Statements {
             reverse_from: by_key(format!(
                 "{records} WHERE {k} <= ?1 AND {k} >= ?2 ORDER BY {k} DESC"
             ))?,
-            // A deferred one that read first could find at its first write that it is too late.
+            // A deferred transaction that reads first could find at its first write that another
+            // one has written.
             begin: on("BEGIN IMMEDIATE")?,
             commit: on("COMMIT")?,
             rollback: on("ROLLBACK")?,
@@ -69,14 +70,14 @@ impl Statements {
         range: &Range<'_>,
         visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut shown = 0;
+        let mut count = 0;
         if range.limit == 0 {
-            return Ok(shown);
+            return Ok(count);
         }
         let row = |row: &Row<'_>| {
-            shown += 1;
+            count += 1;
             match visit(row.bytes(0), row.bytes(1)) {
-                ControlFlow::Continue(()) if shown < range.limit => ControlFlow::Continue(()),
+                ControlFlow::Continue(()) if count < range.limit => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
             }
         };
@@ -89,7 +90,7 @@ impl Statements {
             (Direction::Reverse, None, _) => self.reverse.run(&[last], row),
             (Direction::Reverse, Some(from), _) => self.reverse_from.run(&[from, last], row),
         }?;
-        Ok(shown)
+        Ok(count)
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
@@ -100,15 +101,16 @@ impl Statements {
     }
 }
 
-/// Which statement walks.
+/// Picks the statement of a walk.
 type StatementPicker = fn(&mut Statements) -> &mut Statement;
 
 /// A session of `SQLite`.
 pub(crate) struct SqliteSession<'e> {
     engine: &'e Sqlite,
-    /// None only while it is dropped.
+    /// The connection and its statements; `None` only while the session is dropped.
     statements: Option<Statements>,
-    /// A walk is under way: what this connection reads is as it was when that began.
+    /// The walk that is under way: this connection reads the database as it was when the walk
+    /// began.
     walking: Option<(Direction, StatementPicker)>,
 }
 
@@ -117,7 +119,7 @@ impl<'e> SqliteSession<'e> {
         Self { engine, statements: Some(statements), walking: None }
     }
 
-    /// The statements, none of them under way.
+    /// Returns the statements, none of them under way.
     #[inline]
     fn idle_statements(&mut self) -> &mut Statements {
         let statements = self.statements.as_mut().expect("a session has a connection");
@@ -127,7 +129,7 @@ impl<'e> SqliteSession<'e> {
         statements
     }
 
-    /// Whether the open walk is at the position of `walk`.
+    /// Returns whether the open walk is at the position of `walk`.
     fn can_continue(&mut self, walk: &Walk) -> bool {
         let Some((direction, way)) = self.walking else { return false };
         let statements = self.statements.as_mut().expect("a session has a connection");
@@ -203,7 +205,8 @@ impl Session for SqliteSession<'_> {
         self.idle_statements().scan(&range, &mut visit)
     }
 
-    /// With one statement from its beginning to its end; without a log it would keep writers out.
+    /// Walks with one statement from beginning to end. Without a log, such a statement would keep
+    /// writers out, so each part is a scan.
     fn walk(
         &mut self,
         walk: &mut Walk,
@@ -220,24 +223,24 @@ impl Session for SqliteSession<'_> {
         let way = if stands { self.walking.map(|(_, way)| way) } else { None };
         let way = way.map_or_else(|| self.begin_walk(walk), Ok)?;
         let statement = way(self.statements.as_mut().expect("a session has a connection"));
-        let mut shown = 0;
-        while shown < limit {
+        let mut count = 0;
+        while count < limit {
             if !statement.step()? {
                 walk.restart();
                 self.idle_statements();
-                return Ok(shown);
+                return Ok(count);
             }
             let row = statement.row();
-            if shown == 0 && walk.last_key() == Some(row.bytes(0)) {
+            if count == 0 && walk.last_key() == Some(row.bytes(0)) {
                 continue;
             }
-            shown += 1;
+            count += 1;
             if visit(row.bytes(0), row.bytes(1)).is_break() {
                 break;
             }
         }
         walk.advance_to(statement.row().bytes(0));
-        Ok(shown)
+        Ok(count)
     }
 
     fn transaction<R>(
@@ -272,7 +275,7 @@ impl Session for SqliteSession<'_> {
     }
 }
 
-/// The only writer at this moment: nothing changes what it reads.
+/// A transaction is the only writer at its time: nothing changes what it reads.
 impl Transaction for Statements {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         Self::get(self, key, visit)

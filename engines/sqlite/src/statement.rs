@@ -1,4 +1,4 @@
-//! A prepared statement, and what `SQLite`'s answers mean.
+//! A prepared statement, and the meaning of `SQLite`'s result codes.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 use std::ptr::{null_mut, slice_from_raw_parts};
 
 /// A statement, prepared once and run many times. It is finalized before its connection is closed:
-/// one that has statements left does not close.
+/// a connection with statements does not close.
 pub(crate) struct Statement {
     raw: *mut ffi::sqlite3_stmt,
-    /// How the inputs are bound, in order.
+    /// The functions that bind the inputs, in order.
     binders: [Binder; 2],
 }
 
-/// What a column contains.
+/// The kind of a column's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Blob,
@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// `sqlite3_bind_blob64`, or the same for text.
+/// `sqlite3_bind_blob64`, or the function for text.
 type Binder = unsafe extern "C" fn(
     *mut ffi::sqlite3_stmt,
     c_int,
@@ -42,7 +42,7 @@ type Binder = unsafe extern "C" fn(
 ) -> c_int;
 
 /// # Safety
-/// That of `sqlite3_bind_text64`.
+/// As for `sqlite3_bind_text64`.
 unsafe extern "C" fn bind_text(
     statement: *mut ffi::sqlite3_stmt,
     position: c_int,
@@ -84,13 +84,13 @@ impl Statement {
         Ok(Self { raw, binders: [Kind::Blob.binder(); 2] })
     }
 
-    /// Binds its inputs as these kinds.
+    /// Returns the statement with inputs of these kinds.
     pub(crate) fn with_inputs(mut self, kinds: [Kind; 2]) -> Self {
         self.binders = kinds.map(Kind::binder);
         self
     }
 
-    /// Runs it with `inputs`, and shows each row until `row` breaks off.
+    /// Runs the statement with `inputs`, and shows each row until `row` breaks off.
     #[inline]
     pub(crate) fn run(
         &mut self,
@@ -109,7 +109,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Runs it with `inputs` to its first row, and shows that or `None`.
+    /// Runs the statement with `inputs` to its first row, and shows that or `None`.
     #[inline]
     pub(crate) fn first_row<R>(
         &mut self,
@@ -123,7 +123,7 @@ impl Statement {
         Ok(visit(has_row.then_some(Row(running.0))))
     }
 
-    /// Runs it without reading rows.
+    /// Runs the statement without reading rows.
     #[inline]
     pub(crate) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<()> {
         self.first_row(inputs, |_| ())
@@ -135,7 +135,7 @@ impl Statement {
         unsafe { self.bind(inputs, ffi::SQLITE_TRANSIENT()) }
     }
 
-    /// Moves to the next row; false: there is none.
+    /// Moves to the next row; `false`: there is none.
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         // SAFETY: the statement is live.
@@ -147,7 +147,7 @@ impl Statement {
         }
     }
 
-    /// The current row; only after a step to one.
+    /// Returns the current row; only after a step to one.
     #[inline]
     pub(crate) fn row(&mut self) -> Row<'_> {
         Row(self)
@@ -192,7 +192,7 @@ impl Drop for Statement {
     }
 }
 
-/// A run that ends with it.
+/// A run of a statement, which ends when this is dropped.
 struct Running<'s>(&'s mut Statement);
 
 impl Drop for Running<'_> {
@@ -202,11 +202,11 @@ impl Drop for Running<'_> {
     }
 }
 
-/// A row, until the next step.
+/// A row, which is valid until the next step.
 pub(crate) struct Row<'s>(&'s Statement);
 
 impl<'s> Row<'s> {
-    /// The bytes of a column, where they lie.
+    /// Returns the bytes of a column, where they lie.
     #[inline]
     pub(crate) fn bytes(&self, column: c_int) -> &'s [u8] {
         // SAFETY: the statement stands on a row; the bytes live until the next step or reset, which
@@ -219,7 +219,7 @@ impl<'s> Row<'s> {
         }
     }
 
-    /// A column as text, whatever it is.
+    /// Returns a column as text, whatever its type is.
     pub(crate) fn text(&self, column: c_int) -> String {
         // SAFETY: as in `bytes`; the text ends with a zero byte, and is copied.
         unsafe {
@@ -232,7 +232,7 @@ impl<'s> Row<'s> {
     }
 }
 
-/// The error of the last call on `db`.
+/// Returns the error of the last call on `db`.
 ///
 /// # Safety
 /// `db` is live, and not in use elsewhere.
@@ -253,7 +253,7 @@ pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
     Error::new(error_class(code), format!("{call}: {message} ({code}){hint}"))
 }
 
-/// A code's low byte is its kind, the rest is more specific.
+/// Returns the class of a result code. Its low byte is its kind, the rest is more specific.
 pub(crate) fn error_class(code: c_int) -> ErrorClass {
     match (code & 0xff, code) {
         (ffi::SQLITE_FULL, _) => ErrorClass::Full,

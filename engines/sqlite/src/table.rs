@@ -1,4 +1,4 @@
-//! The table that is measured: created in an empty database, checked in one that is there already.
+//! The table that is measured: it is created in an empty database, and checked in an existing one.
 
 use crate::connection::Connection;
 use crate::statement::Kind;
@@ -6,11 +6,11 @@ use kvdyno_engine::{Error, Options, Result, list_names};
 
 /// A table with its column of keys and its column of values.
 pub(crate) struct Table {
-    /// Quoted, as the columns are.
+    /// The table's name, quoted, as are the columns' names.
     pub(crate) name: String,
     pub(crate) key: String,
     pub(crate) value: String,
-    /// What keys and values are bound as: to `SQLite` a text and a blob are never equal.
+    /// The kind that keys are bound as: to `SQLite` a text and a blob are never equal.
     pub(crate) keys: Kind,
     pub(crate) values: Kind,
     /// Whether a put may take the place of the whole row. Not with other columns, which would be
@@ -19,7 +19,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table of the options. An empty database gets it.
+    /// Opens the table that the options name. An empty database gets it.
     pub(crate) fn open(connection: &Connection, options: &Options) -> Result<Self> {
         let name = options.text("table_name")?;
         let (key, value) = (options.text("key_column")?, options.text("value_column")?);
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-/// A table and columns that must be looked at.
+/// A table and columns that must be checked.
 struct Existing<'a> {
     connection: &'a Connection,
     name: &'a str,
@@ -85,7 +85,8 @@ impl Existing<'_> {
         })
     }
 
-    /// What the first key is; in an empty table, what the column is declared as.
+    /// Returns the kind of the first key; in an empty table, the kind that the column is declared
+    /// as.
     fn keys(&self) -> Result<Kind> {
         let (stored, declared) = self.types(self.key)?;
         match (stored.as_str(), affinity(&declared)) {
@@ -110,8 +111,8 @@ impl Existing<'_> {
         ))
     }
 
-    /// The type of the first value that is not NULL, empty where there is none, and the declared
-    /// type.
+    /// Returns the type of the first value that is not NULL, or empty if there is none, and the
+    /// declared type.
     fn types(&self, column: &str) -> Result<(String, String)> {
         let (table, quoted_column) = (quote_name(self.name), quote_name(column));
         let stored = self.connection.text(&format!(
@@ -124,8 +125,8 @@ impl Existing<'_> {
         Ok((stored, declared))
     }
 
-    /// The key alone must be the primary key, or have a unique index: a lookup would read the whole
-    /// table, and a put would add a second record.
+    /// Refuses a key column that is not the primary key alone, and has no unique index: a lookup
+    /// would read the whole table, and a put would add a second record.
     fn check_unique(&self) -> Result<()> {
         let (table, key) = (text(self.name), text(self.key));
         let unique = self.connection.text(&format!(
@@ -144,7 +145,7 @@ impl Existing<'_> {
         )))
     }
 
-    /// Keys must be ordered by their bytes.
+    /// Refuses keys that are not ordered by their bytes.
     fn check_order(&self, keys: Kind) -> Result<()> {
         if keys == Kind::Blob {
             return Ok(());
@@ -173,7 +174,8 @@ enum Affinity {
     Number,
 }
 
-/// By the rules of "Determination of Column Affinity" in `SQLite`'s manual.
+/// Returns a column's affinity, by the rules of "Determination of Column Affinity" in `SQLite`'s
+/// manual.
 fn affinity(declared: &str) -> Affinity {
     let declared = declared.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| declared.contains(word));
@@ -194,12 +196,12 @@ fn texts(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// A name in a statement.
+/// Returns a name as a statement has it.
 fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text in a statement.
+/// Returns a text as a statement has it.
 fn text(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }

@@ -1,4 +1,4 @@
-//! The conformance kit, under journals of both kinds, and what `SQLite` must be told.
+//! Tests with the conformance kit, with journals of both kinds, and tests of the options.
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
@@ -53,7 +53,7 @@ fn less_than_a_class_promises_is_refused() {
     assert!(Sqlite::open(&location, &exclusive, &many).is_err());
 }
 
-/// What each class sets is what `SQLite` says that it runs with.
+/// `SQLite` reports that it runs with the settings of each class.
 #[test]
 fn pragmas_are_read_back() {
     let (none, async_, commit) = (Durability::None, Durability::Async, Durability::Commit);
@@ -80,7 +80,7 @@ fn pragmas_are_read_back() {
     }
 }
 
-/// One connection, whose locks and log are its own.
+/// There is one connection, whose locks and log are its own.
 #[test]
 fn a_session_alone_may_lock_the_file_for_good() {
     let scratch = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ fn checkpoints_are_told_with_their_pages() {
     assert!((20..60).contains(&pages), "{pages} pages");
 }
 
-/// A transaction that is left by a panic is undone, and keeps nobody out.
+/// A transaction that is left by a panic is undone, and does not block later writers.
 #[test]
 fn a_panic_inside_a_transaction_undoes_it() {
     let scratch = tempfile::tempdir().unwrap();

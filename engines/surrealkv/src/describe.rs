@@ -1,4 +1,4 @@
-//! The description of surrealkv, its options, and what they are to surrealkv.
+//! The description of surrealkv, its options, and their translation to surrealkv's own.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, PowerLoss,
@@ -122,7 +122,7 @@ fn options() -> Vec<OptionSpec> {
     ]
 }
 
-/// The options as surrealkv takes them.
+/// Returns the options as surrealkv takes them.
 pub(crate) fn surrealkv_options(dir: &Path, options: &Options) -> Result<surrealkv::Options> {
     const BITS_PER_KEY: usize = 10;
     let size = |name| options.integer(name).map(|bytes| bytes as usize);
@@ -147,7 +147,7 @@ pub(crate) fn surrealkv_options(dir: &Path, options: &Options) -> Result<surreal
             engine_options.with_filter_policy(Some(Arc::new(RibbonFilter::new(BITS_PER_KEY))))
         }
         "none" => engine_options.with_filter_policy(None),
-        // surrealkv's own, which has no public name.
+        // The Bloom filter is surrealkv's default, which has no public name.
         _ => engine_options,
     };
     Ok(match options.text("compression")? {

@@ -17,7 +17,8 @@ use tokio::runtime::{Builder, Runtime};
 pub(crate) struct SurrealKv {
     pub(crate) tree: Tree,
     durability: surrealkv::Durability,
-    /// What the tree's flushes, compactions and commits run on; after the tree, which closes there.
+    /// The runtime of the tree's flushes, compactions and commits. It is dropped after the tree,
+    /// which closes on it.
     runtime: Runtime,
 }
 
@@ -41,7 +42,7 @@ impl Engine for SurrealKv {
         let runtime = runtime.thread_name("surrealkv").enable_time().build()?;
         let engine_options = describe::surrealkv_options(location.directory()?, options)?;
         let tree = {
-            // Its tasks are spawned on the runtime that this thread is in.
+            // The tree spawns its tasks on the runtime that this thread has entered.
             let _entered = runtime.enter();
             surrealkv::TreeBuilder::with_options(engine_options).build().map_err(surrealkv_error)?
         };
@@ -104,14 +105,14 @@ impl SurrealKvSession<'_> {
         Ok(begun.with_durability(self.engine.durability))
     }
 
-    /// The commit is a task of the runtime's own, which answers this thread.
+    /// Commits a transaction. The commit is a task of the runtime, which answers this thread.
     #[inline]
     fn commit(&self, mut transaction: Transaction) -> Result<()> {
         self.engine.runtime.block_on(transaction.commit()).map_err(surrealkv_error)
     }
 
-    /// Writes that depend on nothing they read; where another transaction wrote the same key in the
-    /// meantime, they are made again.
+    /// Performs writes that depend on no read. Repeats them if another transaction has written the
+    /// same key in the meantime.
     fn write_with_retry(&self, body: impl Fn(&mut Transaction) -> Result<()>) -> Result<()> {
         loop {
             let mut transaction = self.begin(Mode::WriteOnly)?;
@@ -158,7 +159,7 @@ impl Session for SurrealKvSession<'_> {
         Ok(result)
     }
 
-    /// All from one snapshot.
+    /// Reads all keys from one snapshot.
     fn multiget(
         &mut self,
         keys: &[&[u8]],
@@ -183,7 +184,8 @@ impl Session for SurrealKvSession<'_> {
         })
     }
 
-    /// One transaction: where another wrote the key before its commit it ends in a conflict.
+    /// Runs one transaction, which ends in a conflict if another one wrote the key before its
+    /// commit.
     fn read_modify_write(
         &mut self,
         key: &[u8],

@@ -1,5 +1,5 @@
-//! surrealkv's flushes, compactions and stalls as they happen. It reports them only as messages of
-//! the crate `tracing`.
+//! surrealkv's flushes, compactions and stalls, recorded as they happen. It reports them only as
+//! messages of the crate `tracing`.
 
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 use std::fmt::Debug;
@@ -12,20 +12,20 @@ use tracing_core::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 
 static HEARD: LazyLock<EventLog> = LazyLock::new(EventLog::default);
 
-/// What its two background tasks are at.
+/// The state of surrealkv's two background tasks.
 static TASKS: Mutex<Tasks> = Mutex::new(Tasks { flushing: false, compacting: false, last: None });
 
 struct Tasks {
     flushing: bool,
     compacting: bool,
-    /// When a message came last.
+    /// The time of the last message; `None`: none has come yet.
     last: Option<Instant>,
 }
 
-/// Where messages come from.
+/// The sources of messages.
 const TARGETS: [&str; 2] = ["surrealkv::task", "surrealkv::stall"];
 
-/// The beginning of a message, and its event.
+/// The beginning of each message, and its event.
 const MESSAGES: [(&str, EventKind, Edge); 8] = [
     ("Memtable flush task starting", EventKind::Flush, Edge::Begin),
     ("Memtable flush task completed", EventKind::Flush, Edge::End),
@@ -64,7 +64,7 @@ impl Subscriber for Listener {
         HEARD.record(kind, edge, Counters::from([("message".to_owned(), Value::Text(message.0))]));
     }
 
-    // It has no spans that are listened to.
+    // No spans are listened to.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -88,15 +88,15 @@ impl Visit for Message {
     }
 }
 
-/// From now on; a second time begins with tasks that have yet to start.
+/// Records events from now on. A second call forgets which tasks are at work.
 pub(crate) fn listen() {
-    // An error: it listens already.
+    // An error means that the listener is set already.
     let _ = dispatcher::set_global_default(Dispatch::new(Listener));
     *TASKS.lock().unwrap_or_else(PoisonError::into_inner) =
         Tasks { flushing: false, compacting: false, last: None };
 }
 
-/// Waits until no task has been at work for a while; false: the deadline was first.
+/// Waits until no task has been at work for a while; `false`: the deadline came first.
 pub(crate) fn wait_until_idle(deadline: Instant) -> bool {
     const PAUSE: Duration = Duration::from_millis(10);
     const QUIET: Duration = Duration::from_millis(100);
@@ -115,7 +115,7 @@ pub(crate) fn wait_until_idle(deadline: Instant) -> bool {
     }
 }
 
-/// Those since the last call.
+/// Returns the events since the last call.
 pub(crate) fn drain() -> Vec<EngineEvent> {
     HEARD.drain()
 }

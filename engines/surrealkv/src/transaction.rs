@@ -1,10 +1,10 @@
-//! A transaction of surrealkv's: what reads and writes there are, and what goes wrong.
+//! A surrealkv transaction: its reads, its writes, and its errors.
 
 use kvdyno_engine::{Direction, Error, ErrorClass, Range, Records, Result, ValueVisitor};
 use std::ops::ControlFlow;
 use surrealkv::{LSMIterator as _, ReadOptions, Transaction};
 
-/// surrealkv's error with its class.
+/// Returns surrealkv's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
 pub(crate) fn surrealkv_error(error: surrealkv::Error) -> Error {
@@ -24,7 +24,7 @@ pub(crate) fn surrealkv_error(error: surrealkv::Error) -> Error {
         | Surreal::LoadManifestFail(_)
         | Surreal::WalCorruption { .. }
         | Surreal::SSTable(_) => ErrorClass::Corrupt,
-        // What poisoned it has been the answer to another commit.
+        // The error that poisoned the database was the answer to another commit.
         Surreal::DatabaseStopped(_)
         | Surreal::DatabasePoisoned(_)
         | Surreal::Wal(_)
@@ -49,8 +49,8 @@ pub(crate) fn scan(
         }
         Direction::Reverse => {
             bounds.set_iterate_lower_bound(owned(range.until));
-            // The upper bound is not in the range, but the key that it begins with is: up to the
-            // next key that there can be.
+            // surrealkv excludes the upper bound, but a reverse range includes its first key. So
+            // the bound is the next possible key.
             let next = |key: &[u8]| [key, &[0]].concat();
             bounds.set_iterate_upper_bound(range.from.map(next));
         }
@@ -64,11 +64,11 @@ pub(crate) fn scan(
         Direction::Reverse => way.seek_last(),
     }
     .map_err(surrealkv_error)?;
-    let mut shown = 0;
+    let mut count = 0;
     while valid {
-        shown += 1;
+        count += 1;
         let value = way.value().map_err(surrealkv_error)?;
-        if visit(way.key().user_key(), &value).is_break() || shown == range.limit {
+        if visit(way.key().user_key(), &value).is_break() || count == range.limit {
             break;
         }
         valid = match range.direction {
@@ -77,10 +77,10 @@ pub(crate) fn scan(
         }
         .map_err(surrealkv_error)?;
     }
-    Ok(shown)
+    Ok(count)
 }
 
-/// Its low end lies above its high end.
+/// Returns whether the range's low end lies above its high end.
 fn is_empty(range: &Range<'_>) -> bool {
     range.from.zip(range.until).is_some_and(|(from, until)| match range.direction {
         Direction::Forward => from >= until,

@@ -1,12 +1,12 @@
-// How much more the drive wrote, read and holds than keys and values.
+// Figure: amplification, the bytes written, read and stored over those of keys and values.
 
-import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
-import { inUnit, NONE } from "../format";
+import { formatDirection, nonEmptyTexts, trialsNote, type Drawing, type Figure } from "../drawing";
+import { formatValue, NONE } from "../format";
 import { barGaps } from "../gaps";
-import { costOf, rangeOf, threadsText } from "../model";
+import { costMetric, metricRange, threadsText } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
-import { atThreads, threadsControl } from "./choices";
+import { casesAtThreads, threadsControl } from "./choices";
 
 export const amplification: Figure = { name: "amplification", draw };
 
@@ -14,16 +14,16 @@ const KINDS = [["write_amplification", "write"], ["read_amplification", "read"],
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "amplification");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
+  const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = KINDS.map(([name, title]) => ({
     title: `${title} amplification`,
-    ...barGaps(view, cases, (one) => costOf(one, name)),
-    format: (value: number) => `${inUnit(value, "B/B")}×`,
+    ...barGaps(view, cases, (one) => costMetric(one, name)),
+    format: (value: number) => `${formatValue(value, "B/B")}×`,
     bars: cases.flatMap((one) => {
-      const metric = costOf(one, name);
+      const metric = costMetric(one, name);
       if (metric?.value == null) return [];
       const parts = [{ name: title, value: metric.value }];
-      return [{ engine: one.engine, parts, range: rangeOf(metric), combine: metric.combine }];
+      return [{ engine: one.engine, parts, range: metricRange(metric), combine: metric.combine }];
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
@@ -33,8 +33,8 @@ function draw(view: View): Drawing | null {
   });
   return {
     title: "Amplification",
-    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}.`,
-    how: paragraphs(...help, "Sources: kernel and block device over what the load generator counted."),
+    note: `Bytes over bytes, ${formatDirection("lower")}; median of ${trialsNote(view)}.`,
+    how: nonEmptyTexts(...help, "Sources: kernel and block device over what the load generator counted."),
     controls: [threads],
     cases,
     whiskers: true,
@@ -44,9 +44,9 @@ function draw(view: View): Drawing | null {
       rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => [
         one.engine.name, threadsText(one),
         ...KINDS.flatMap(([name]) => {
-          const metric = costOf(one, name), range = rangeOf(metric);
-          return [metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "B/B"),
-            range ? `${inUnit(range[0], "B/B")} to ${inUnit(range[1], "B/B")}` : NONE, String(metric?.n ?? 0)];
+          const metric = costMetric(one, name), range = metricRange(metric);
+          return [metric?.value == null ? metric?.missing ?? NONE : formatValue(metric.value, "B/B"),
+            range ? `${formatValue(range[0], "B/B")} to ${formatValue(range[1], "B/B")}` : NONE, String(metric?.n ?? 0)];
         }),
       ]),
     }),

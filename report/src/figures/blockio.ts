@@ -1,12 +1,12 @@
-// How long the device took, over time, as the kernel saw it: a map for each engine.
+// Figure: the device's latencies over time, as the kernel measured them, with a heat map for each engine.
 
-import { control, type Drawing, type Figure } from "../drawing";
-import { duration, grouped, NONE } from "../format";
-import { withoutWords } from "../gaps";
-import { rateOf } from "../model";
+import { createControl, type Drawing, type Figure } from "../drawing";
+import { formatDuration, formatThousands, NONE } from "../format";
+import { notDrawnEngines } from "../gaps";
+import { rateMetric } from "../model";
 import type { View } from "../view";
-import { atThreads, threadsControl } from "./choices";
-import { chart, columnsOf, fromRow } from "./heat";
+import { casesAtThreads, threadsControl } from "./choices";
+import { heatChart, summarizeColumns, rowDuration } from "./heat";
 
 export const blockio: Figure = { name: "blockio", drive: true, draw };
 
@@ -16,16 +16,16 @@ const OWNERS: Record<string, string> = {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "blockio");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
-  const here = view.model.data.block_heats.filter((heat) =>
+  const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
+  const phaseHeats = view.model.data.block_heats.filter((heat) =>
     heat.phase === view.work.phase && heat.columns > 2 && cases.some((one) => one.index === heat.group));
-  const choose = (name: "kind" | "owner", from: typeof here) => {
-    const values = [...new Set(from.map((heat) => heat[name]))];
-    return control(view, `blockio.${name}`, name === "kind" ? "I/O" : "by", values.map((value) => ({ value, label: value })), values[0] ?? "");
+  const createChoice = (name: "kind" | "owner", heats: typeof phaseHeats) => {
+    const values = [...new Set(heats.map((heat) => heat[name]))];
+    return createControl(view, `blockio.${name}`, name === "kind" ? "I/O" : "by", values.map((value) => ({ value, label: value })), values[0] ?? "");
   };
-  const kind = choose("kind", here);
-  const owner = choose("owner", here.filter((heat) => heat.kind === kind.value));
-  const maps = cases.flatMap((one) => here
+  const kind = createChoice("kind", phaseHeats);
+  const owner = createChoice("owner", phaseHeats.filter((heat) => heat.kind === kind.value));
+  const maps = cases.flatMap((one) => phaseHeats
     .filter((heat) => heat.group === one.index && heat.kind === kind.value && heat.owner === owner.value)
     .map((heat) => ({ engine: one.engine, heat })));
   if (maps.length === 0) return null;
@@ -35,13 +35,13 @@ function draw(view: View): Drawing | null {
     how: ["From the device's driver to the request's completion. One trial each: the nearest to the median."],
     controls: [threads, kind, owner],
     cases,
-    without: withoutWords(view, cases, maps.map((map) => map.engine), (one) => rateOf(one, view.work.roles[0] ?? ""), "no such requests"),
-    chart: (width, theme) => chart(maps, width, theme, "requests"),
+    notDrawn: notDrawnEngines(view, cases, maps.map((map) => map.engine), (one) => rateMetric(one, view.work.roles[0] ?? ""), "no such requests"),
+    chart: (width, theme) => heatChart(maps, width, theme, "requests"),
     table: () => ({
       head: ["engine", "from", "requests", "fastest", "median", "slowest"],
-      rows: maps.flatMap(({ engine, heat }) => columnsOf(heat).map((column) => [
-        engine.name, `${(column.at * heat.column_s).toFixed(1)} s`, grouped(column.count),
-        ...[column.low, column.middle, column.high].map((row) => (row == null ? NONE : duration(fromRow(heat, row)))),
+      rows: maps.flatMap(({ engine, heat }) => summarizeColumns(heat).map((column) => [
+        engine.name, `${(column.at * heat.column_s).toFixed(1)} s`, formatThousands(column.count),
+        ...[column.low, column.middle, column.high].map((row) => (row == null ? NONE : formatDuration(rowDuration(heat, row)))),
       ])),
     }),
   };

@@ -1,4 +1,4 @@
-// The figures of a workload, in the order in which they stand.
+// The figures of a workload, in the order of the page.
 
 import type { Figure } from "../drawing";
 import { amplification } from "./amplification";

@@ -1,21 +1,21 @@
-// What operations a measured phase came to be made of. With several roles that is not the plan's
-// doing: a fast writer beside readers makes most operations writes. Costs over the operations of
-// all roles are then costs of different work.
+// The mix of operations that a phase came to. With several roles the plan does not determine it: a fast
+// writer next to readers makes most operations writes. Costs over the operations of all roles are then
+// costs of different work.
 
-import { metricOf, unique, type Case } from "../model";
+import { findMetric, unique, type Case } from "../model";
 
-/** Mixes that differ by more are different work. */
+/** The largest difference of shares between mixes that are comparable. */
 export const MIX_DIFFERENCE_MAX = 0.1;
 
-/** Each operation's share of all that were done; null: not known, or the plan alone decides it. */
-export function mixOf(one: Case): Map<string, number> | null {
+/** Returns each operation's share of all operations; null: not known, or determined by the plan. */
+export function caseMix(one: Case): Map<string, number> | null {
   const roles = one.run?.roles ?? [];
   if (roles.length < 2) return null;
   const counts = new Map<string, number>();
   for (const role of roles) {
     const parts = role.ops.length > 0 ? role.ops : [{ op: role.mix, metrics: role.metrics }];
     for (const { op, metrics } of parts) {
-      const count = metricOf(metrics, "operations")?.value ?? 0;
+      const count = findMetric(metrics, "operations")?.value ?? 0;
       counts.set(op, (counts.get(op) ?? 0) + count);
     }
   }
@@ -23,11 +23,11 @@ export function mixOf(one: Case): Map<string, number> | null {
   return all > 0 ? new Map([...counts].map(([op, count]) => [op, count / all])) : null;
 }
 
-/** How far engines with the same number of threads differ, at the operation that differs most. */
+/** Returns the largest difference of an operation's share between engines with the same number of threads. */
 export function mixDifference(cases: Case[]): number {
   const differences = unique(cases.map((one) => one.threads)).flatMap((threads) => {
     const peers = cases.filter((one) => one.threads === threads && !one.engine.loadGenerator);
-    const mixes = peers.flatMap((one) => mixOf(one) ?? []);
+    const mixes = peers.flatMap((one) => caseMix(one) ?? []);
     return unique(mixes.flatMap((mix) => [...mix.keys()])).map((op) => {
       const shares = mixes.map((mix) => mix.get(op) ?? 0);
       return Math.max(...shares) - Math.min(...shares);
@@ -36,23 +36,23 @@ export function mixDifference(cases: Case[]): number {
   return Math.max(0, ...differences);
 }
 
-/** Why costs over the operations of all roles are not to be held against each other; null: they may.
- * As the program says it; where it says nothing, by the same rule. */
-export function apartOf(cases: Case[]): string | null {
-  const told = cases.flatMap((one) => (one.engine.loadGenerator ? [] : one.run?.different_mix ?? []))[0];
-  if (told) return told;
-  return mixDifference(cases) > MIX_DIFFERENCE_MAX ? `per operation of different mixes: ${mixWords(cases.filter((one) => !one.engine.loadGenerator))}` : null;
+/** Returns why costs over the operations of all roles are not comparable; null: they are. The reason is the
+ * program's; without one the same rule is applied here. */
+export function incomparableReason(cases: Case[]): string | null {
+  const reason = cases.flatMap((one) => (one.engine.loadGenerator ? [] : one.run?.different_mix ?? []))[0];
+  if (reason) return reason;
+  return mixDifference(cases) > MIX_DIFFERENCE_MAX ? `per operation of different mixes: ${formatMixes(cases.filter((one) => !one.engine.loadGenerator))}` : null;
 }
 
-/** `LMDB 44 % update, 56 % get; RocksDB 84 % update, 16 % get`; empty: the plan decides it. */
-export function mixWords(cases: Case[]): string {
+/** Returns `LMDB 44 % update, 56 % get; RocksDB 84 % update, 16 % get`; empty: determined by the plan. */
+export function formatMixes(cases: Case[]): string {
   const words = cases.flatMap((one) => {
-    const mix = mixOf(one);
+    const mix = caseMix(one);
     if (!mix || mix.size < 2) return [];
-    const shares = [...mix].map(([op, share]) => `${percent(share)} ${op}`);
+    const shares = [...mix].map(([op, share]) => `${formatPercent(share)} ${op}`);
     return [`${one.engine.name} ${shares.join(", ")}`];
   });
   return words.join("; ");
 }
 
-const percent = (share: number): string => `${Math.round(100 * share)} %`;
+const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;

@@ -1,16 +1,16 @@
-// The first screen's three small charts: what was delivered, and how long the slowest of a hundred
-// took, by threads where a run has several numbers of those.
+// Figure: the first screen's three small charts of rates and tail latencies, against threads if a run
+// has several numbers of them.
 
 import { trialsNote, type Drawing, type Figure } from "../drawing";
-import { duration, inUnit, NONE, si } from "../format";
-import { barGaps, expectedEngines, gapsOf } from "../gaps";
-import { costOf, opsApart, rangeOf, rateOf, tailOf, threadsText, type Case } from "../model";
-import { rateWords, tailWords } from "../phrases";
+import { formatDuration, formatValue, NONE, formatSi } from "../format";
+import { barGaps, expectedEngines, findGaps } from "../gaps";
+import { costMetric, latencyOps, metricRange, rateMetric, tailMetric, threadsText, type Case } from "../model";
+import { rateLabel, tailLabel } from "../phrases";
 import type { Metric } from "../data";
-import { threadsOf, type View } from "../view";
+import { threadCounts, type View } from "../view";
 import { barChart } from "./bars";
-import { lineChart, pointOf, type LinePanel } from "./lines";
-import { driveLine, readsOnly } from "./throughput";
+import { lineChart, metricPoint, type LinePanel } from "./lines";
+import { driveLine, isReadOnly } from "./throughput";
 
 export const overview: Figure = { name: "overview", draw };
 
@@ -18,56 +18,56 @@ interface Shown {
   title: string;
   read: (one: Case) => Metric | null;
   format: (value: number) => string;
-  /** The role whose rate it is. */
+  /** The role, if the chart is of its rate. */
   rate: string | null;
 }
 
-/** So many charts are seen at once. */
+/** The number of charts. */
 const CHARTS = 3;
 
-function shownOf(view: View): Shown[] {
-  const cost = (title: string, name: string, format: Shown["format"]): Shown => ({ title, read: (one) => costOf(one, name), format, rate: null });
+function chartedFigures(view: View): Shown[] {
+  const costFigure = (title: string, name: string, format: Shown["format"]): Shown => ({ title, read: (one) => costMetric(one, name), format, rate: null });
   if (view.work.load) {
     return [
-      { title: "Records loaded/s", read: (one) => rateOf(one, "load"), format: si, rate: null },
-      cost("Write amplification", "write_amplification", (value) => `${inUnit(value, "B/B")}×`),
-      cost("Space amplification", "space_amplification", (value) => `${inUnit(value, "B/B")}×`),
+      { title: "Records loaded/s", read: (one) => rateMetric(one, "load"), format: formatSi, rate: null },
+      costFigure("Write amplification", "write_amplification", (value) => `${formatValue(value, "B/B")}×`),
+      costFigure("Space amplification", "space_amplification", (value) => `${formatValue(value, "B/B")}×`),
     ];
   }
-  const rate = (role: string): Shown => ({ title: rateWords(view, role), read: (one) => rateOf(one, role), format: si, rate: role });
-  const tails = (role: string, tail: string, called: string): Shown[] => opsApart(view.cases, role).map((op) => (
-    { title: tailWords(view, role, called, op), read: (one) => tailOf(one, role, tail, op), format: duration, rate: null }));
+  const rateFigure = (role: string): Shown => ({ title: rateLabel(view, role), read: (one) => rateMetric(one, role), format: formatSi, rate: role });
+  const tailFigures = (role: string, tail: string, tailName: string): Shown[] => latencyOps(view.cases, role).map((op) => (
+    { title: tailLabel(view, role, tailName, op), read: (one) => tailMetric(one, role, tail, op), format: formatDuration, rate: null }));
   const [first = "", second] = view.work.roles;
-  const all = second == null ? [rate(first), ...tails(first, "p99", "p99"), ...tails(first, "p99_9", "p99.9")]
-    : [rate(first), rate(second), ...tails(first, "p99", "p99")];
+  const all = second == null ? [rateFigure(first), ...tailFigures(first, "p99", "p99"), ...tailFigures(first, "p99_9", "p99.9")]
+    : [rateFigure(first), rateFigure(second), ...tailFigures(first, "p99", "p99")];
   return all.slice(0, CHARTS);
 }
 
 function draw(view: View): Drawing | null {
-  const counts = threadsOf(view);
+  const counts = threadCounts(view);
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
-  const shown = shownOf(view).filter((one) => cases.some((each) => one.read(each)?.value != null));
-  if (shown.length === 0 || view.work.drive) return null;
+  const charted = chartedFigures(view).filter((one) => cases.some((each) => one.read(each)?.value != null));
+  if (charted.length === 0 || view.work.drive) return null;
   const several = counts.length > 1, dotted = cases.some((one) => one.group.trials.length > 1);
   return {
     title: several ? "At a glance, by threads" : "At a glance",
     note: `Better: higher rates, lower ${view.work.load ? "amplification" : "latency"}. ${trialsNote(view)}${several && dotted ? ", each a dot" : ""}.`,
     whiskers: true,
     chart: (width, theme) => {
-      if (several) return lineChart(shown.map((one) => panel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
-      return barChart(shown.map((one) => ({
+      if (several) return lineChart(charted.map((one) => threadsPanel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
+      return barChart(charted.map((one) => ({
         title: one.title, format: one.format, ...barGaps(view, cases, one.read),
         bars: cases.flatMap((each) => {
           const metric = one.read(each);
           if (metric?.value == null) return [];
-          return [{ engine: each.engine, parts: [{ name: one.title, value: metric.value }], range: rangeOf(metric), combine: metric.combine }];
+          return [{ engine: each.engine, parts: [{ name: one.title, value: metric.value }], range: metricRange(metric), combine: metric.combine }];
         }),
       })), width, theme);
     },
     table: () => ({
-      head: ["engine", "threads", ...shown.flatMap(({ title }) => [title, "range", "n"])],
-      rows: cases.map((one) => [one.engine.name, threadsText(one), ...shown.flatMap(({ read, format }) => {
-        const metric = read(one), range = rangeOf(metric);
+      head: ["engine", "threads", ...charted.flatMap(({ title }) => [title, "range", "n"])],
+      rows: cases.map((one) => [one.engine.name, threadsText(one), ...charted.flatMap(({ read, format }) => {
+        const metric = read(one), range = metricRange(metric);
         return [metric?.value == null ? metric?.missing ?? NONE : format(metric.value), range ? `${format(range[0])} to ${format(range[1])}` : NONE, String(metric?.n ?? 0)];
       })]),
     }),
@@ -76,27 +76,27 @@ function draw(view: View): Drawing | null {
 
 const AXES = {
   x: { name: "threads", type: "category", format: String },
-  y: { name: "", type: "value", format: si },
+  y: { name: "", type: "value", format: formatSi },
 } as const;
 
-function panel(view: View, shown: Shown, cases: Case[], counts: number[]): LinePanel {
+function threadsPanel(view: View, charted: Shown, cases: Case[], counts: number[]): LinePanel {
   const lines = view.engines.map((engine) => ({
     engine,
     points: counts.flatMap((threads) => {
       const one = cases.find((each) => each.engine.id === engine.id && each.threads === threads);
-      const metric = one ? shown.read(one) : null;
-      return metric?.value == null ? [] : [pointOf(threads, metric, metric.value)];
+      const metric = one ? charted.read(one) : null;
+      return metric?.value == null ? [] : [metricPoint(threads, metric, metric.value)];
     }),
   })).filter((line) => line.points.length > 0);
-  const drive = shown.rate != null && readsOnly(view, shown.rate) ? driveLine(view) : null;
+  const drive = charted.rate != null && isReadOnly(view, charted.rate) ? driveLine(view) : null;
   const values = lines.flatMap((line) => line.points.map((point) => point.y)).filter((value) => value > 0);
-  const far = Math.max(...values) > 30 * Math.min(...values);
-  // A ceiling far above what engines do would press their lines together.
-  const near = drive && drive.points.every((point) => point.y <= 4 * Math.max(...values));
+  const isSpread = Math.max(...values) > 30 * Math.min(...values);
+  // A ceiling far above the engines would compress their lines.
+  const isNear = drive && drive.points.every((point) => point.y <= 4 * Math.max(...values));
   return {
-    title: shown.title,
-    gaps: gapsOf(expectedEngines(view), cases, (one) => one.threads, shown.read),
-    lines: drive && near ? [...lines, drive] : lines,
-    y: { name: shown.title, type: far || shown.format === duration ? "log" : "value", format: shown.format },
+    title: charted.title,
+    gaps: findGaps(expectedEngines(view), cases, (one) => one.threads, charted.read),
+    lines: drive && isNear ? [...lines, drive] : lines,
+    y: { name: charted.title, type: isSpread || charted.format === formatDuration ? "log" : "value", format: charted.format },
   };
 }

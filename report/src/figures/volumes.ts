@@ -1,71 +1,71 @@
-// Each engine on each volume: what the filesystem, or its absence, makes of it. Shown
-// where a suite names several volumes.
+// Figure: each engine on each volume, such as filesystems or a raw device. It needs a suite with several
+// volumes.
 
-import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
-import { NONE, ownThreads, si } from "../format";
+import { formatDirection, createControl, trialsNote, type Drawing, type Figure } from "../drawing";
+import { NONE, formatOwnThreads, formatSi } from "../format";
 import { barGaps } from "../gaps";
-import { metricOf, rangeOf, rateOf, roleOf, unique, type Case, type Work } from "../model";
+import { findMetric, metricRange, rateMetric, findRole, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
-import { relativeToBase } from "./board";
+import { formatRelative } from "./board";
 
 export const volumes: Figure = { name: "volumes", draw };
 
-/** The rate of a load, or of a role. */
-const figure = (one: Case, role: string) =>
-  one.load ? metricOf(one.load.metrics, "records_per_s") : rateOf(one, role);
+/** Returns the rate of a load or of a role. */
+const rateFigure = (one: Case, role: string) =>
+  one.load ? findMetric(one.load.metrics, "records_per_s") : rateMetric(one, role);
 
-const beside = (one: Case, role: string) =>
+const relativeVolume = (one: Case, role: string) =>
   (one.load ?? one.run?.roles.find((row) => row.role === role))?.relative_volume ?? null;
 
-/** To one, two, four, six or ten times a power of ten. */
-function roundUp(most: number): number {
-  const power = 10 ** Math.floor(Math.log10(most));
-  return ([1, 2, 4, 6, 10].find((n) => n * power >= most) ?? 10) * power;
+/** Rounds up to 1, 2, 4, 6 or 10 times a power of ten. */
+function roundAxisEnd(maximum: number): number {
+  const power = 10 ** Math.floor(Math.log10(maximum));
+  return ([1, 2, 4, 6, 10].find((n) => n * power >= maximum) ?? 10) * power;
 }
 
 function draw(view: View): Drawing | null {
-  // All volumes of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) =>
+  // The figure has all volumes of the workload, and is drawn once, with the first of them.
+  const isSibling = (work: Work) =>
     work.family === view.work.family && work.means === view.work.means && work.rate === view.work.rate;
-  const family = view.model.works.filter(sibling);
-  const named = unique(family.flatMap((work) => work.volume ?? []));
-  if (view.work.drive || named.length < 2 || family[0]?.id !== view.work.id) return null;
-  const names = new Set(view.engines.filter((engine) => !engine.loadGenerator).map((engine) => engine.id));
-  const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
+  const family = view.model.works.filter(isSibling);
+  const volumeNames = unique(family.flatMap((work) => work.volume ?? []));
+  if (view.work.drive || volumeNames.length < 2 || family[0]?.id !== view.work.id) return null;
+  const engineIds = new Set(view.engines.filter((engine) => !engine.loadGenerator).map((engine) => engine.id));
+  const cases = view.model.cases.filter((one) => isSibling(one.work) && engineIds.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
-  const role = control(view, "volumes.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
-  // The most threads that the most volumes have figures for.
-  const figures = (n: number) => cases.filter((one) => one.threads === n && figure(one, role.value)?.value != null);
-  const reached = (n: number) => unique(figures(n).map((one) => one.work.volume)).length;
-  const most = counts.reduce((best, n) => (reached(n) >= reached(best) ? n : best), counts[0] ?? 0);
-  const threads = control(view, "volumes.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(most || ""));
+  const role = createControl(view, "volumes.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
+  // The default is the highest number of threads for which the most volumes have figures.
+  const measuredCases = (n: number) => cases.filter((one) => one.threads === n && rateFigure(one, role.value)?.value != null);
+  const countVolumes = (n: number) => unique(measuredCases(n).map((one) => one.work.volume)).length;
+  const bestThreads = counts.reduce((best, n) => (countVolumes(n) >= countVolumes(best) ? n : best), counts[0] ?? 0);
+  const threads = createControl(view, "volumes.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(bestThreads || ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
-  const end = roundUp(Math.max(1, ...chosen.map((one) => { const metric = figure(one, role.value); return Math.max(metric?.value ?? 0, rangeOf(metric)?.[1] ?? 0); })));
-  const list: BarPanel[] = named.map((volume) => ({
-    title: volume, format: si, end, ...barGaps(view, chosen.filter((one) => one.work.volume === volume), (one) => figure(one, role.value)),
+  const end = roundAxisEnd(Math.max(1, ...chosen.map((one) => { const metric = rateFigure(one, role.value); return Math.max(metric?.value ?? 0, metricRange(metric)?.[1] ?? 0); })));
+  const list: BarPanel[] = volumeNames.map((volume) => ({
+    title: volume, format: formatSi, end, ...barGaps(view, chosen.filter((one) => one.work.volume === volume), (one) => rateFigure(one, role.value)),
     bars: chosen.filter((one) => one.work.volume === volume).flatMap((one) => {
-      const metric = figure(one, role.value);
+      const metric = rateFigure(one, role.value);
       if (metric?.value == null) return [];
-      return [{ engine: one.engine, parts: [{ name: role.value, value: metric.value }], range: rangeOf(metric), combine: metric.combine }];
+      return [{ engine: one.engine, parts: [{ name: role.value, value: metric.value }], range: metricRange(metric), combine: metric.combine }];
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
-  const what = view.work.load ? "Records" : "Operations";
+  const noun = view.work.load ? "Records" : "Operations";
   return {
     title: "Each volume",
-    note: `${what}/s of each engine on each volume, ${better("higher")}; ${trialsNote(view)}.`,
+    note: `${noun}/s of each engine on each volume, ${formatDirection("higher")}; ${trialsNote(view)}.`,
     how: ["An engine that cannot lie on a volume has no bar there."],
     controls: view.work.load ? [] : [threads, role],
     cases: chosen,
     whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${named[0]}`],
+      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${volumeNames[0]}`],
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
-        const value = figure(one, name)?.value;
-        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.swept), name, value == null ? NONE : si(value), relativeToBase(beside(one, name))];
+        const value = rateFigure(one, name)?.value;
+        return [one.engine.name, one.work.volume ?? NONE, formatOwnThreads(findRole(one, name)?.threads, one.swept), name, value == null ? NONE : formatSi(value), formatRelative(relativeVolume(one, name))];
       })),
     }),
   };

@@ -77,7 +77,7 @@ struct Setting<'s> {
 
 fn settings(figures: &Figures) -> Vec<Setting<'_>> {
     let competing = figures.groups.iter().filter(|group| group.competes());
-    // What comes after the first measured phase may be more than an engine can do.
+    // Only the first measured phase counts: an engine may be unable to do the later ones.
     let first = |group: &Group| group.runs.first().map(|run| run.peers.answer);
     let sets = group_equal(competing, |a, b| match (first(a), first(b)) {
         (None, None) => a.load_peers == b.load_peers,
@@ -128,7 +128,7 @@ impl<'s> Setting<'s> {
         Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
     }
 
-    /// Of a phase that opens the engines; none: it does something else.
+    /// The sentence of a phase that opens the engines; none for any other phase.
     fn opening_sentence(&self, chosen: &[&'s Group], phase: &str) -> Option<String> {
         let time = |group: &&'s Group| {
             let role = group.run(phase)?.roles.first()?;
@@ -138,7 +138,7 @@ impl<'s> Setting<'s> {
         openings::sentence(&chosen.first()?.run(phase)?.roles.first()?.mix, &times)
     }
 
-    /// The engines at that number of threads.
+    /// The engines at the number of threads at which most have figures; of several, the largest.
     fn pick_peers(&self, phase: &str) -> Option<Vec<&'s Group>> {
         self.groups_by_threads(phase).into_iter().max_by_key(|peers| {
             let threads = peers[0].threads;

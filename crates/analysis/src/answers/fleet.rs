@@ -42,13 +42,13 @@ pub struct Fleet {
 /// A host, by its newest run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FleetHost {
-    /// Its name; of several machines of one name, with a number: `n1 (2)`.
+    /// Its name; numbered where several machines have the same name: `n1 (2)`.
     pub name: String,
     /// `uname -n`.
     pub hostname: String,
     /// The machine's identity from its record; null: the record has none.
     pub machine_id: Option<String>,
-    /// The run.
+    /// The run's id.
     pub run: String,
     /// When it began.
     pub started_unix_ns: u64,
@@ -83,14 +83,14 @@ pub struct Outlier {
     pub better: bool,
 }
 
-/// Something in which the hosts differ.
+/// A fact in which the hosts differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     /// Its name: `kernel`, `governor`, a setting's path.
     pub name: String,
-    /// By host.
+    /// Its value on each host.
     pub values: Vec<String>,
-    /// The value that at least half of them have; null: there is none.
+    /// The value that at least half of the hosts have; null: there is none.
     pub most: Option<String>,
 }
 
@@ -99,11 +99,11 @@ pub struct Fact {
 pub struct OutlierHost {
     /// Its index in `hosts`.
     pub host: usize,
-    /// Figures in which it is worse than the others, as indices in `spreads`.
+    /// Figures in which it is worse than the others, as indices in `figures`.
     pub worse: Vec<usize>,
     /// Figures in which it is better.
     pub better: Vec<usize>,
-    /// Facts that it shares with no host that is not an outlier, as indices in `facts`. They are
+    /// Facts whose value it shares only with other outlier hosts, as indices in `facts`. They are
     /// not proven to be the cause.
     pub only_apart: Vec<usize>,
 }
@@ -140,7 +140,7 @@ impl Fleet {
         })
     }
 
-    /// Cases without a figure of a host that others have: host and case.
+    /// Cases that have figures on some hosts and none on another: that host, and the case.
     pub fn missing(&self) -> Vec<(&FleetHost, &str)> {
         let gaps = self.figures.iter().flat_map(|spread| {
             let gap = |(host, value): (usize, &Option<f64>)| value.is_none().then_some(host);

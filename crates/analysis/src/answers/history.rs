@@ -50,7 +50,7 @@ pub struct Step {
     pub ratio: Option<f64>,
     /// Lower end of its 99 % interval; null: too few trials.
     pub ratio_low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same interval.
     pub ratio_high: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
@@ -98,7 +98,7 @@ impl VersionSeries {
         words.join(" ")
     }
 
-    /// By version: its median in words, and by how much the step to it changed it.
+    /// By version: the median in words, and the change that the step to it made.
     pub fn cells(&self, words: impl Fn(f64) -> String) -> Vec<String> {
         let steps = std::iter::once(&None).chain(&self.judgement.steps);
         let cell = |(value, step): (&Option<Sample>, &Option<Step>)| {
@@ -116,8 +116,8 @@ impl VersionSeries {
 }
 
 impl History {
-    /// A sentence about the steps that changed nothing: that there are no others, or how many are
-    /// unknown.
+    /// A sentence about the steps that changed nothing: that no step changed a figure, or how many
+    /// are not judged.
     pub fn sentence(&self) -> Option<String> {
         let described = |series: &&VersionSeries| {
             series.judgement.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)

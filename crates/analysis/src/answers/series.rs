@@ -1,5 +1,5 @@
-//! A figure along an axis: an engine's versions, a suite's runs, its hosts. How it is judged along
-//! the axis is for `history`, `trend` and `fleet` to say.
+//! A figure along an axis: an engine's versions, a suite's runs, its hosts. The modules `history`,
+//! `trend` and `fleet` judge it along the axis.
 
 use super::trend::entry::{Entry, ScopeFigures};
 use crate::figures::catalogue;
@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "FigureSeries")]
 pub struct FigureSeries<Value, Judgement> {
-    /// The case in a few words: `lmdb t4`. Of versions: without the engine, empty if there is one.
+    /// The case in a few words: `lmdb t4`; in a history without the engine, and empty if alone.
     pub case: String,
     /// The phase.
     pub phase: String,
@@ -22,23 +22,23 @@ pub struct FigureSeries<Value, Judgement> {
     pub figure: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// By version, run or host; null: it has none.
+    /// Its values by version, run or host; null: no value there.
     pub values: Vec<Option<Value>>,
-    /// What was judged.
+    /// The judgement of the values.
     #[serde(flatten)]
     pub judgement: Judgement,
 }
 
 impl<Judgement> FigureSeries<f64, Judgement> {
-    /// The figures of the runs `shown` that the reader chose, each over all `runs`.
+    /// Collects the figures that `choice` selects from the runs `sources`, each over all `runs`.
     pub(super) fn collect(
-        shown: &[&Entry],
+        sources: &[&Entry],
         runs: &[&Entry],
         choice: &FigureChoice,
         judge: impl Fn(&'static Definition, &ScopeFigures, &[Option<f64>]) -> Judgement,
     ) -> Vec<Self> {
         let mut chosen: Vec<(&ScopeFigures, &'static Definition)> = Vec::new();
-        for (figures, definition) in shown.iter().flat_map(|run| choose(run, choice)) {
+        for (figures, definition) in sources.iter().flat_map(|run| choose(run, choice)) {
             let is_listed = chosen.iter().any(|(other, listed)| {
                 listed.name == definition.name && other.is_same_work(figures)
             });

@@ -21,7 +21,7 @@ pub struct Summary {
     /// The figures.
     #[serde(flatten)]
     pub figures: Figures,
-    /// What its search found; null: it is none.
+    /// The result of its search; null: the run is no search.
     pub search: Option<SearchResult>,
     /// The answer in sentences: the headline first, then one for each workload.
     pub answer: Vec<String>,

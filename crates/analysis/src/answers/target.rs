@@ -31,7 +31,7 @@ pub enum Meets {
 }
 
 impl Meets {
-    /// In a table.
+    /// The words for a table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "meets it",
@@ -52,7 +52,7 @@ pub struct TargetRow {
     pub phase: String,
     /// The verdict.
     pub meets: Meets,
-    /// By condition, in the order of the target.
+    /// The conditions, in the order of the target.
     pub conditions: Vec<ConditionRow>,
     /// Trials that have ended.
     pub trials: usize,
@@ -67,15 +67,15 @@ pub struct TargetRow {
 pub struct ConditionRow {
     /// `readers.p99`.
     pub figure: String,
-    /// In its unit.
+    /// The bound, in its unit.
     pub bound: f64,
     /// The unit of its bound and values, and with it the side of the bound to stay on.
     pub unit: Unit,
-    /// As in the tables: the median of the trials; null: no trial has it.
+    /// The value, as in the tables: the median of the trials; null: no trial has it.
     pub value: Option<f64>,
     /// Lower end of the 99 % interval of their mean, which decides; null: too few trials.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same interval.
     pub high: Option<f64>,
     /// The verdict on it.
     pub meets: Meets,
@@ -103,7 +103,7 @@ pub fn judge_target(
 ) -> Result<Vec<TargetRow>, TargetJudgeError> {
     let evidence = &*evidence.results();
     let engines = figures.groups.iter().any(Group::competes);
-    // Times under a counter of instructions are none.
+    // Times that were measured under an instruction counter do not count.
     let counts = |group: &&Group| (group.competes() || !engines) && !group.is_counted();
     let groups: Vec<&Group> = figures.groups.iter().filter(counts).collect();
     let naming = Naming::from_groups(&groups);
@@ -137,7 +137,7 @@ pub fn judge_target(
     }
 }
 
-/// The measured phases; of one in windows the last.
+/// The measured phases; of a phase in windows, only the last window.
 fn measured_phases(phases: &[Phase]) -> impl Iterator<Item = MeasuredPhase<'_>> {
     let of_window = |phase: &Phase| phase.window.as_ref().map(|window| window.phase.clone());
     let is_last = move |index: usize| {

@@ -22,7 +22,7 @@ use serde::Serialize;
 /// The parameters of a trend.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// Which figures.
+    /// The choice of figures.
     pub figures: FigureChoice,
     /// The share by which the newest run may be worse than the last stable level.
     pub gate: Option<f64>,
@@ -65,7 +65,7 @@ pub struct TrendRun {
 pub struct LeftOut {
     /// Its id.
     pub run: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -74,7 +74,7 @@ pub struct LeftOut {
 pub struct Levels {
     /// Which way is better.
     pub direction: Direction,
-    /// The gate holds it against the newest run.
+    /// Whether the gate judges the newest run by it.
     pub primary: bool,
     /// Levels closer than this share count as one.
     pub least: f64,
@@ -169,7 +169,7 @@ fn explain_exclusion(entry: &Entry, newest: &Entry, question: &Question) -> Opti
 }
 
 /// A run without the phases in which the schedules asked for another rate than in the newest run:
-/// other roles did other work beside it.
+/// beside another rate, the other roles did other work.
 fn drop_other_rates(newest: &Entry, entry: &Entry, left_out: &mut Vec<LeftOut>) -> Entry {
     let has_other_rate = |series: &ScopeFigures| {
         let same = newest.series.iter().find(|other| other.is_same_work(series));

@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A phase of a group.
+/// The block I/O of a phase of a group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseIo {
-    /// Which of the summary's groups.
+    /// The index of its group in the summary's groups.
     pub group: usize,
     /// The phase.
     pub phase: String,
@@ -30,9 +30,9 @@ pub struct PhaseIo {
     pub flushes: u64,
     /// Requests that were durable on their own (FUA).
     pub fua: u64,
-    /// Requests that the counts lack.
+    /// Requests that are missing from the counts.
     pub lost: u64,
-    /// Lines that the log lacks.
+    /// Lines that are missing from the log.
     pub lost_of_log: u64,
     /// Requests by device, kind and owner.
     pub rows: Vec<IoRow>,
@@ -51,7 +51,7 @@ pub struct IoRow {
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Of them with FUA.
+    /// Requests among them that were durable on their own (FUA).
     pub fua: u64,
     /// Mean latency, driver to completion.
     pub latency_ns_mean: f64,
@@ -59,11 +59,11 @@ pub struct IoRow {
     pub latency_ns_p50: Option<f64>,
     /// The 99th percentile, within 7 %; null: too few.
     pub latency_ns_p99: Option<f64>,
-    /// None took as long as this; the longest took at least 8/9 of it.
+    /// An upper bound of all latencies; the longest took at least 8/9 of it.
     pub latency_ns_max: u64,
 }
 
-/// Everything that was watched, in the order of the groups.
+/// Reads the block I/O of every watched phase, in the order of the groups.
 pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>, RecordError> {
     let mut all: Vec<(PhaseIo, Sums)> = Vec::new();
     let records_latency = evidence.plan.cases.iter().any(|case| case.io_latency);
@@ -80,7 +80,7 @@ pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
         for phase in &file.phases {
             let Some(record) = case.shown_phase(&phase.phase) else { continue };
             let existing =
-                all.iter().position(|(one, _)| one.group == group && one.phase == phase.phase);
+                all.iter().position(|(io, _)| io.group == group && io.phase == phase.phase);
             let index = existing.unwrap_or_else(|| {
                 let phase = phase.phase.clone();
                 all.push((PhaseIo { group, phase, ..PhaseIo::default() }, Sums::default()));
@@ -102,7 +102,7 @@ pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
             }
         }
     }
-    all.sort_by_key(|(one, _)| one.group);
+    all.sort_by_key(|(io, _)| io.group);
     Ok(all.into_iter().map(|(phase, sums)| PhaseIo { rows: rows(sums), ..phase }).collect())
 }
 
@@ -127,7 +127,7 @@ impl PhaseIo {
     }
 }
 
-/// What makes writes durable.
+/// Returns the counts of what makes writes durable: flushes, and requests with FUA.
 pub(crate) fn flushes_and_fua(io: &BlockIo) -> (u64, u64) {
     let flushes = io.cells.iter().filter(|cell| cell.kind == IoKind::Flush);
     (flushes.map(|cell| cell.count).sum(), io.cells.iter().map(|cell| cell.fua).sum())

@@ -18,34 +18,34 @@ macro_rules! figures {
             };
         )*
 
-        /// All of them.
+        /// All figures, in this order.
         pub static ALL: &[&Definition] = &[$(&$id),*];
     };
 }
 
 figures! {
-    /// Operations that succeeded a second. A role that writes without a schedule pays for the work
-    /// that it left behind. One that is measured in turns is not charged for the time that its
-    /// threads waited for a CPU. The divisor is `rate_window_ns`.
+    /// Operations that succeeded per second of `rate_window_ns`. That window includes the work left
+    /// behind by a role that writes without a schedule. For a role that is measured in turns, it
+    /// leaves out the time that the role's threads waited for a CPU.
     OPS_PER_S: "ops_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Operations that succeeded over the role's window alone.
     BURST_OPS_PER_S: "burst_ops_per_s", "1/s", Higher, LoadGenerator, Median;
-    /// What rates are divided by: the window, with `deferred_ns` where that is paid for, and
-    /// without waits for a CPU in turns.
+    /// The time that rates are divided by: the window, plus `deferred_ns` for a role that pays for
+    /// it, without waits for a CPU in turns.
     RATE_WINDOW: "rate_window_ns", "ns", Neither, LoadGenerator, Median;
-    /// Keys or records dealt with a second, as `ops_per_s`.
+    /// Keys or records dealt with per second, by the rules of `ops_per_s`.
     ITEMS_PER_S: "items_per_s", "1/s", Higher, LoadGenerator, Median;
-    /// Bytes of keys and values, read and written, over the role's window, or a load's wall time.
+    /// Bytes of keys and values, read and written, over `rate_window_ns`.
     USER_BYTES_PER_S: "user_bytes_per_s", "B/s", Higher, LoadGenerator, Median;
-    /// The open loop's rate.
+    /// The scheduled rate of an open loop.
     OFFERED_OPS_PER_S: "offered_ops_per_s", "1/s", Neither, Plan, Median;
-    /// Open loop: operations whose time had come and which were not begun before the end.
+    /// Open loop: operations that were due and had not begun at the end.
     BACKLOG: "backlog_ops", "ops", Lower, LoadGenerator, Sum;
     /// Operations that succeeded.
     OPERATIONS: "operations", "ops", Neither, LoadGenerator, Sum;
-    /// From the common start to the end of the role's last operation.
+    /// Time from the common start to the end of the role's last operation.
     WINDOW: "window_ns", "ns", Neither, LoadGenerator, Median;
-    /// Keys found of keys looked up.
+    /// Share of the keys looked up that were found.
     FOUND: "found_percent", "%", Higher, LoadGenerator, Median;
     /// Values read with the wrong key, length or checksum.
     WRONG: "wrong_values", "values", Lower, LoadGenerator, Sum;
@@ -57,83 +57,84 @@ figures! {
     SERVICE_MEAN: "service_ns_mean", "ns", Lower, LoadGenerator, Median;
     /// Median time from the start of a call to its end.
     SERVICE_P50: "service_ns_p50", "ns", Lower, LoadGenerator, Median;
-    /// 90th percentile of it.
+    /// 90th percentile of the time from the start of a call to its end.
     SERVICE_P90: "service_ns_p90", "ns", Lower, LoadGenerator, Median;
-    /// 95th percentile of it.
+    /// 95th percentile of the time from the start of a call to its end.
     SERVICE_P95: "service_ns_p95", "ns", Lower, LoadGenerator, Median;
-    /// 99th percentile of it.
+    /// 99th percentile of the time from the start of a call to its end.
     SERVICE_P99: "service_ns_p99", "ns", Lower, LoadGenerator, Median;
-    /// 99.9th percentile of it.
+    /// 99.9th percentile of the time from the start of a call to its end.
     SERVICE_P999: "service_ns_p99_9", "ns", Lower, LoadGenerator, Median;
-    /// 99.99th percentile of it.
+    /// 99.99th percentile of the time from the start of a call to its end.
     SERVICE_P9999: "service_ns_p99_99", "ns", Lower, LoadGenerator, Median;
     /// The longest call, exactly.
     SERVICE_MAX: "service_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// Root of the mean square of the times from the start of a call to its end.
     SERVICE_RMS: "service_ns_rms", "ns", Lower, LoadGenerator, Median;
-    /// Their standard deviation: the root of the mean square of their distances from the mean.
+    /// Standard deviation of the times from the start of a call to its end: the root of the mean
+    /// square of their distances from the mean.
     SERVICE_DEVIATION: "service_ns_deviation", "ns", Lower, LoadGenerator, Median;
     /// Share of the operations that took more than 1 ms from the start of a call to its end.
     SERVICE_OVER_1MS: "service_over_1ms_percent", "%", Lower, LoadGenerator, Median;
-    /// More than 2 ms.
+    /// Share of the operations that took more than 2 ms from the start of a call to its end.
     SERVICE_OVER_2MS: "service_over_2ms_percent", "%", Lower, LoadGenerator, Median;
-    /// More than 4 ms.
+    /// Share of the operations that took more than 4 ms from the start of a call to its end.
     SERVICE_OVER_4MS: "service_over_4ms_percent", "%", Lower, LoadGenerator, Median;
     /// Open loop: median time from an operation's scheduled start to its end.
     RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, Median;
-    /// 90th percentile of it.
+    /// Open loop: 90th percentile of the time from an operation's scheduled start to its end.
     RESPONSE_P90: "response_ns_p90", "ns", Lower, LoadGenerator, Median;
-    /// 95th percentile of it.
+    /// Open loop: 95th percentile of the time from an operation's scheduled start to its end.
     RESPONSE_P95: "response_ns_p95", "ns", Lower, LoadGenerator, Median;
-    /// 99th percentile of it.
+    /// Open loop: 99th percentile of the time from an operation's scheduled start to its end.
     RESPONSE_P99: "response_ns_p99", "ns", Lower, LoadGenerator, Median;
-    /// 99.9th percentile of it.
+    /// Open loop: 99.9th percentile of the time from an operation's scheduled start to its end.
     RESPONSE_P999: "response_ns_p99_9", "ns", Lower, LoadGenerator, Median;
-    /// 99.99th percentile of it.
+    /// Open loop: 99.99th percentile of the time from an operation's scheduled start to its end.
     RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, LoadGenerator, Median;
-    /// The longest of them, to the histogram's precision.
+    /// Open loop: the longest time from scheduled start to end, to the histogram's precision.
     RESPONSE_MAX: "response_ns_max", "ns", Lower, LoadGenerator, Maximum;
-    /// Root of the mean square of them.
+    /// Open loop: root of the mean square of the times from scheduled start to end.
     RESPONSE_RMS: "response_ns_rms", "ns", Lower, LoadGenerator, Median;
-    /// Their standard deviation.
+    /// Open loop: standard deviation of the times from scheduled start to end.
     RESPONSE_DEVIATION: "response_ns_deviation", "ns", Lower, LoadGenerator, Median;
     /// Open loop: share of the operations that ended more than 1 ms after their scheduled start.
     RESPONSE_OVER_1MS: "response_over_1ms_percent", "%", Lower, LoadGenerator, Median;
-    /// More than 2 ms after it.
+    /// Open loop: share of the operations that ended more than 2 ms after their scheduled start.
     RESPONSE_OVER_2MS: "response_over_2ms_percent", "%", Lower, LoadGenerator, Median;
-    /// More than 4 ms after it.
+    /// Open loop: share of the operations that ended more than 4 ms after their scheduled start.
     RESPONSE_OVER_4MS: "response_over_4ms_percent", "%", Lower, LoadGenerator, Median;
-    /// In flight: median time from an operation's start until it was handed over (slat).
+    /// In flight: median time from an operation's start until it was submitted (slat).
     SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, Median;
-    /// 90th percentile of it.
+    /// In flight: 90th percentile of the time from an operation's start until it was submitted.
     SUBMIT_P90: "submit_ns_p90", "ns", Lower, LoadGenerator, Median;
-    /// 95th percentile of it.
+    /// In flight: 95th percentile of the time from an operation's start until it was submitted.
     SUBMIT_P95: "submit_ns_p95", "ns", Lower, LoadGenerator, Median;
-    /// 99th percentile of it.
+    /// In flight: 99th percentile of the time from an operation's start until it was submitted.
     SUBMIT_P99: "submit_ns_p99", "ns", Lower, LoadGenerator, Median;
-    /// 99.9th percentile of it.
+    /// In flight: 99.9th percentile of the time from an operation's start until it was submitted.
     SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, LoadGenerator, Median;
-    /// 99.99th percentile of it.
+    /// In flight: 99.99th percentile of the time from an operation's start until it was submitted.
     SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, LoadGenerator, Median;
-    /// The longest of them, to the histogram's precision.
+    /// In flight: the longest time until an operation was submitted, to the histogram's precision.
     SUBMIT_MAX: "submit_ns_max", "ns", Lower, LoadGenerator, Maximum;
-    /// In flight: median time from an operation's handing over to its answer (clat).
+    /// In flight: median time from an operation's submission to its answer (clat).
     COMPLETION_P50: "completion_ns_p50", "ns", Lower, LoadGenerator, Median;
-    /// 90th percentile of it.
+    /// In flight: 90th percentile of the time from an operation's submission to its answer.
     COMPLETION_P90: "completion_ns_p90", "ns", Lower, LoadGenerator, Median;
-    /// 95th percentile of it.
+    /// In flight: 95th percentile of the time from an operation's submission to its answer.
     COMPLETION_P95: "completion_ns_p95", "ns", Lower, LoadGenerator, Median;
-    /// 99th percentile of it.
+    /// In flight: 99th percentile of the time from an operation's submission to its answer.
     COMPLETION_P99: "completion_ns_p99", "ns", Lower, LoadGenerator, Median;
-    /// 99.9th percentile of it.
+    /// In flight: 99.9th percentile of the time from an operation's submission to its answer.
     COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, LoadGenerator, Median;
-    /// 99.99th percentile of it.
+    /// In flight: 99.99th percentile of the time from an operation's submission to its answer.
     COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, LoadGenerator, Median;
-    /// The longest of them, to the histogram's precision.
+    /// In flight: the longest time from submission to answer, to the histogram's precision.
     COMPLETION_MAX: "completion_ns_max", "ns", Lower, LoadGenerator, Maximum;
 
-    /// Records over the load's wall time, the engine's sync inside it, and `deferred_ns`; all of
-    /// those packed under a key.
+    /// Records over the load's wall time, which includes the engine's sync, and `deferred_ns`. All
+    /// records packed under a key count.
     RECORDS_PER_S: "records_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Records over the load's wall time alone.
     BURST_RECORDS_PER_S: "burst_records_per_s", "1/s", Higher, LoadGenerator, Median;
@@ -154,27 +155,31 @@ figures! {
     /// Instructions in user mode of the threads that call the engine, while they perform
     /// operations, over the operations of all roles, or over a load's records: counted by valgrind.
     INSTRUCTIONS_PER_OP: "instructions_per_op", "1/op", Lower, Valgrind, Median;
-    /// Those of the engine: all instructions less those of the load generator at the same work,
-    /// which the null engine measures.
+    /// The engine's instructions per operation: all instructions, minus those of the load generator
+    /// at the same work, which the null engine measures.
     ENGINE_INSTRUCTIONS_PER_OP: "engine_instructions_per_op", "1/op", Lower, Valgrind, Median;
-    /// Instructions in user mode of the engine's process, over the operations of all roles, its own
-    /// threads and, where it is no server, the load generator included: counted by the processor.
+    /// Instructions in user mode of the engine's process, counted by the processor, over the
+    /// operations of all roles. They include the engine's own threads and, unless it is a server,
+    /// the load generator.
     PROCESS_INSTRUCTIONS_PER_OP: "process_instructions_per_op", "1/op", Lower,
         ProcessorAndLoadGenerator, Median;
-    /// Cycles of them.
+    /// Processor cycles in user mode, for the same process and operations as
+    /// `process_instructions_per_op`.
     PROCESS_CYCLES_PER_OP: "process_cycles_per_op", "1/op", Lower,
         ProcessorAndLoadGenerator, Median;
-    /// Accesses of them that the caches did not have.
+    /// Cache misses in user mode, for the same process and operations as
+    /// `process_instructions_per_op`.
     PROCESS_CACHE_MISSES_PER_OP: "process_cache_misses_per_op", "1/op", Lower,
         ProcessorAndLoadGenerator, Median;
-    /// Branches of them that were predicted wrongly.
+    /// Branches predicted wrongly in user mode, for the same process and operations as
+    /// `process_instructions_per_op`.
     PROCESS_BRANCH_MISSES_PER_OP: "process_branch_misses_per_op", "1/op", Lower,
         ProcessorAndLoadGenerator, Median;
     /// Times a thread waited for something.
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.
     SWITCHES_INVOLUNTARY: "context_switches_involuntary", "switches", Lower, Kernel, Median;
-    /// Both kinds over the operations of all roles.
+    /// Context switches of both kinds over the operations of all roles.
     SWITCHES_PER_OP: "context_switches_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Page faults served from memory.
     FAULTS_MINOR: "faults_minor", "faults", Lower, Kernel, Median;
@@ -188,17 +193,18 @@ figures! {
     /// The studies' write amplification: getrusage outputs over records.
     FS_OUTPUTS_PER_RECORD: "fs_outputs_512_per_record", "1/record",
         Lower, KernelAndLoadGenerator, Median;
-    /// Reads completed at the device, anyone's.
+    /// Reads completed at the device, by any process.
     DEVICE_READS: "device_reads", "I/Os", Neither, Device, Median;
-    /// Bytes read at the device, anyone's.
+    /// Bytes read at the device, by any process.
     DEVICE_READ_BYTES: "device_read_bytes", "B", Lower, Device, Median;
-    /// Writes completed at the device up to the end of the sync, anyone's.
+    /// Writes completed at the device up to the end of the sync, by any process.
     DEVICE_WRITES: "device_writes", "I/Os", Neither, Device, Median;
-    /// Bytes written at the device up to the end of the sync, anyone's; load and settle together.
+    /// Bytes written at the device up to the end of the sync, by any process; those of a load or
+    /// measured phase and of the settling after it together.
     DEVICE_WRITE_BYTES: "device_write_bytes", "B", Lower, Device, Median;
-    /// Of them in the load.
+    /// Bytes written at the device in the load and its sync.
     DEVICE_WRITE_BYTES_LOAD: "device_write_bytes_load", "B", Lower, Device, Median;
-    /// Of them while settling.
+    /// Bytes written at the device while settling.
     DEVICE_WRITE_BYTES_SETTLE: "device_write_bytes_settle", "B", Lower, Device, Median;
     /// Cache flushes completed at the device.
     DEVICE_FLUSHES: "device_flushes", "flushes", Lower, Device, Median;
@@ -213,12 +219,12 @@ figures! {
     DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op",
         Lower, KernelAndLoadGenerator, Median;
     /// Device reads and writes over the keys or records that all roles dealt with, or that were
-    /// loaded: under a key that packs several, all of a load and one of any other operation.
+    /// loaded. A key that packs several records counts as all of them in a load, and else as one.
     DEVICE_IOS_PER_RECORD: "device_ios_per_record", "1/record",
         Lower, KernelAndLoadGenerator, Median;
-    /// Reads completed at the device while the phase ran, anyone's, over its wall time.
+    /// Reads completed at the device while the phase ran, by any process, over its wall time.
     DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
-    /// Writes completed at the device while the phase ran, anyone's, over its wall time.
+    /// Writes completed at the device while the phase ran, by any process, over its wall time.
     DEVICE_WRITES_PER_S: "device_writes_per_s", "1/s", Neither, Device, Median;
     /// Device I/Os per second over those of the bare drive with as many in flight.
     CEILING_SHARE: "ceiling_share_percent", "%", Neither, Device, Median;
@@ -231,7 +237,7 @@ figures! {
     /// Device write bytes over bytes of keys and values written; the drive's own writes come on
     /// top.
     WRITE_AMPLIFICATION: "write_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
-    /// Device read bytes over bytes of keys and values shown.
+    /// Device read bytes over bytes of keys and values that the engine returned.
     READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Bytes that hold data on the volume over `live_bytes`.
     SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
@@ -258,60 +264,60 @@ figures! {
     RESIDENT_AFTER: "resident_after_percent", "%", Neither, Kernel, Median;
     /// Bytes of keys and values over the RAM limit asked for.
     DATA_TO_RAM_ASKED: "data_to_ram_asked", "B/B", Neither, Plan, Median;
-    /// Bytes used by its files over the RAM limit in force, or over the machine's memory.
+    /// Bytes used by the database's files over the RAM limit in force, or over the machine's
+    /// memory.
     DATA_TO_RAM: "data_to_ram", "B/B", Neither, Kernel, Median;
-    /// Mean time of a read at the device, the wait in the kernel's queue in it.
+    /// Mean time of a read at the device, including the wait in the kernel's queue.
     DEVICE_READ_LATENCY: "device_read_ns_mean", "ns", Lower, Device, Median;
-    /// Mean time of a write at the device, the wait in the kernel's queue in it.
+    /// Mean time of a write at the device, including the wait in the kernel's queue.
     DEVICE_WRITE_LATENCY: "device_write_ns_mean", "ns", Lower, Device, Median;
     /// Mean time of a cache flush of the whole device.
     DEVICE_FLUSH_LATENCY: "device_flush_ns_mean", "ns", Lower, Device, Median;
-    /// Of the threads' time: on a CPU in user mode.
+    /// Share of the threads' time on a CPU in user mode.
     TIME_USER: "time_user_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: on a CPU in the kernel.
+    /// Share of the threads' time on a CPU in the kernel.
     TIME_SYSTEM: "time_system_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: ready to run, and no CPU free.
+    /// Share of the threads' time in which they were ready to run, and no CPU was free.
     TIME_RUNQUEUE: "time_runqueue_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: waiting for the device, or for the filesystem above it.
+    /// Share of the threads' time waiting for the device, or for the filesystem above it.
     TIME_DEVICE: "time_device_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: held up by the engine, by its own account.
+    /// Share of the threads' time in which the engine held them up, by its own account.
     TIME_STALL: "time_stall_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: waiting for another thread.
+    /// Share of the threads' time waiting for another thread.
     TIME_LOCK: "time_lock_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: an open loop with nothing due.
+    /// Share of the threads' time in which an open loop had nothing due.
     TIME_IDLE: "time_idle_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: waiting for another process, a server.
+    /// Share of the threads' time waiting for another process, a server.
     TIME_NETWORK: "time_network_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the threads' time: anything else, and what is not known.
+    /// Share of the threads' time spent on anything else, or not known.
     TIME_OTHER: "time_other_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the wait for the device: in calls that read, or for a page of a mapped file.
+    /// The part of `time_device_percent` in calls that read, or for a page of a mapped file.
     TIME_DEVICE_READ: "time_device_read_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the wait for the device: in calls that write.
+    /// The part of `time_device_percent` in calls that write.
     TIME_DEVICE_WRITE: "time_device_write_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of the wait for the device: in calls that make writes durable.
+    /// The part of `time_device_percent` in calls that make writes durable.
     TIME_DEVICE_SYNC: "time_device_sync_percent", "%", Neither, KernelAndLoadGenerator, Mean;
-    /// Of a rank of a crew: operations of its closed loops (without one: of all its roles; of a
-    /// load: records) that succeeded, over each thread's own window.
+    /// Operations of a rank of a crew that succeeded, over each thread's own window: those of its
+    /// closed loops, or of all its roles if it has none; for a load, records.
     RANK_OPS_PER_S: "rank_ops_per_s", "1/s", Higher, LoadGenerator, Median;
-    /// Of a rank of a crew: that, over what its threads would have done had each been as fast as
+    /// A rank's `rank_ops_per_s`, over what its threads would have done had each been as fast as
     /// the median rank's of its role.
     RANK_PACE: "rank_pace_percent", "%", Neither, LoadGenerator, Median;
-    /// Of a rank of a crew: user and system time of its worker over its operations.
+    /// User and system time of a rank's worker over the rank's operations.
     RANK_CPU_PER_OP: "rank_cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
-    /// Of a rank of a crew: user and system time of its worker over its window.
+    /// User and system time of a rank's worker over the rank's window.
     RANK_CPUS: "rank_cpus", "CPUs", Neither, KernelAndLoadGenerator, Median;
-    /// Of a rank of a crew: by how much later than the first one it began, by the first one's
-    /// clock.
+    /// How much later than the first rank of its crew a rank began, by the first rank's clock.
     RANK_SKEW: "rank_skew_ns", "ns", Neither, LoadGenerator, Median;
-    /// Of a rank of a crew: how far its system clock was ahead of the first one's.
+    /// How far a rank's system clock was ahead of that of the first rank of its crew.
     CLOCK_OFFSET: "clock_offset_ns", "ns", Neither, LoadGenerator, Median;
-    /// By how much that may be wrong, either way.
+    /// How far `clock_offset_ns` may be off, either way.
     CLOCK_ERROR: "clock_error_ns", "ns", Lower, LoadGenerator, Maximum;
-    /// CPU time stolen by the hypervisor, of all CPUs.
+    /// Share of the time of all CPUs that the hypervisor stole.
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
 }
 
-/// What the processor counts, in the order of its record.
+/// The figures that the processor counts, in the order of its record.
 pub static BY_PROCESSOR: [&Definition; 4] = [
     &PROCESS_INSTRUCTIONS_PER_OP,
     &PROCESS_CYCLES_PER_OP,
@@ -326,7 +332,7 @@ pub fn is_latency(figure: &str) -> bool {
         .any(|clock| figure.starts_with(clock))
 }
 
-/// p50, p90, p95, p99, p99.9, p99.99 and the longest, by the clock that they run on.
+/// The figures of a clock's percentiles: p50, p90, p95, p99, p99.9, p99.99, and the longest time.
 pub fn times(clock: Kind) -> [&'static Definition; 7] {
     match clock {
         Kind::Service => [
@@ -368,8 +374,8 @@ pub fn times(clock: Kind) -> [&'static Definition; 7] {
     }
 }
 
-/// More than 1 ms, 2 ms and 4 ms, root of the mean square, standard deviation, by the clock; the
-/// parts of a time in flight have none.
+/// The figures of a clock's tail: shares above 1 ms, 2 ms and 4 ms, root of the mean square,
+/// standard deviation. The parts of a time in flight have none.
 pub fn tail(clock: Kind) -> Option<[&'static Definition; 5]> {
     match clock {
         Kind::Service => Some([

@@ -39,7 +39,7 @@ pub fn is_per_operation(figure: &str) -> bool {
     PER_OPERATION.iter().any(|definition| definition.name == figure)
 }
 
-/// Whether a figure is of the data that is there, however it was written.
+/// Whether a figure is a size of the data that is there, however it was written.
 pub(crate) fn is_size(figure: &str) -> bool {
     [&c::DATABASE_USED, &c::SPACE_AMPLIFICATION].iter().any(|size| size.name == figure)
 }
@@ -60,7 +60,7 @@ pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
     (all > 0.0).then(|| counts.into_iter().map(|(op, count)| (op, count / all)).collect())
 }
 
-/// Why costs per operation of these phases may not be compared: null where they may.
+/// Why costs per operation of these phases may not be compared; none where they may.
 pub fn describe_mix_difference(runs: &[(&str, &RunRow)]) -> Option<String> {
     let mixes: Vec<(&str, BTreeMap<&str, f64>)> =
         runs.iter().filter_map(|(label, run)| Some((*label, mix(run)?))).collect();
@@ -137,7 +137,7 @@ pub struct UnequalWriters<'g> {
 }
 
 impl UnequalWriters<'_> {
-    /// How many times as fast.
+    /// How many times as fast the fastest writers are as the slowest.
     pub fn ratio(&self) -> f64 {
         self.fast.1 / self.slow.1
     }
@@ -163,7 +163,7 @@ pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
     group_equal(each, peers).into_iter().filter_map(unequal).collect()
 }
 
-/// The writers' rate, where the phase also has readers and no offered rate.
+/// The rate of the writers without a schedule; none without such writers, or without readers.
 fn writers(run: &RunRow) -> Option<f64> {
     let mut closed = run.roles.iter().filter(|role| role.does.writes && !role.open_loop).peekable();
     closed.peek()?;

@@ -1,4 +1,4 @@
-//! Computes a record's figures: each part from which others, in this order.
+//! Computes a record's figures, part by part: each part uses those before it.
 
 use super::block_io;
 use super::comparable;
@@ -66,7 +66,7 @@ impl Figures {
     }
 }
 
-/// What other runs did to this one.
+/// Describes how many cases another run disturbed; none: no run did.
 fn disturbance(findings: &[Finding], recorded: usize) -> Option<String> {
     let disturbed = findings.iter().find(|finding| finding.id == Id::ConcurrentRun)?;
     let some = disturbed.cases.len();
@@ -109,7 +109,7 @@ fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
     tiers
 }
 
-/// Cases with equal keys, in the order of the suite.
+/// Groups cases with equal keys, in the order of the suite.
 pub(super) fn group_by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     let mut groups = group_equal(cases, |a, b| a.case.key == b.case.key);
     groups.sort_by_key(|group| group[0].case.listed);

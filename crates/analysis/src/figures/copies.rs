@@ -11,7 +11,7 @@ use serde::Serialize;
 /// Copies of one engine's databases on one volume.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Copies {
-    /// What tables call the engine.
+    /// The engine's name in tables.
     pub label: String,
     /// The suite's name of the volume; null: the data directory's.
     pub volume: Option<String>,
@@ -19,11 +19,11 @@ pub struct Copies {
     pub method: Copying,
     /// How many of them are of states that an earlier run made.
     pub restored: usize,
-    /// How many.
+    /// The number of copies.
     pub copies: usize,
-    /// Bytes of each, the median.
+    /// The median size of a copy, in bytes.
     pub bytes: f64,
-    /// Until each was on the device, the median.
+    /// The median time until a copy was on the device.
     pub took_ns: f64,
 }
 
@@ -46,8 +46,8 @@ pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
         let restored = group.iter().filter(|(_, copy)| copy.state.is_some()).count();
         let copies = group.len();
-        let ((label, volume, by), _) = group.into_iter().next()?;
-        Some(Copies { label, volume, method: by, restored, copies, bytes, took_ns })
+        let ((label, volume, method), _) = group.into_iter().next()?;
+        Some(Copies { label, volume, method, restored, copies, bytes, took_ns })
     };
     groups.filter_map(sum_up).collect()
 }

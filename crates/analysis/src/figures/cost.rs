@@ -90,13 +90,13 @@ fn device_settled(
     device(&spent.phase.before, end, pick)
 }
 
-/// Its reads in a phase, and its writes until all that the phase left behind was done.
+/// The device's reads in a phase, plus its writes until all that the phase left behind was done.
 fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Reading {
     let writes = device_settled(spent, case, settle, |device| device.writes)?;
     Ok(spent.device(|device| device.reads)? + writes)
 }
 
-/// What the processor counted, where the plan requires it.
+/// Adds the processor's counts, where the plan requires them.
 fn add_processor_counts(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
     if !trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
         return;
@@ -123,13 +123,13 @@ pub(crate) fn load_metrics(
     let walls = trials.phase_readings(phase, |spent, _| Ok(spent.phase.wall_ns as f64));
     let deferred = trials.deferred_ns(phase, settle);
     let both = walls.iter().cloned().zip(deferred);
-    let paid: Vec<Reading> = both.map(|(wall, deferred)| Ok(wall? + deferred?)).collect();
+    let rate_windows: Vec<Reading> = both.map(|(wall, deferred)| Ok(wall? + deferred?)).collect();
     let records = trials.phase_readings(phase, |spent, case| Ok(spent.records(&case.case.data)));
     let bytes = trials.phase_readings(phase, |spent, _| Ok(spent.written_bytes() as f64));
-    metrics.add(&c::RECORDS_PER_S, per_s(&records, &paid));
+    metrics.add(&c::RECORDS_PER_S, per_s(&records, &rate_windows));
     metrics.add(&c::BURST_RECORDS_PER_S, per_s(&records, &walls));
-    metrics.add(&c::USER_BYTES_PER_S, per_s(&bytes, &paid));
-    metrics.add(&c::RATE_WINDOW, paid);
+    metrics.add(&c::USER_BYTES_PER_S, per_s(&bytes, &rate_windows));
+    metrics.add(&c::RATE_WINDOW, rate_windows);
     common(&mut metrics, trials, phase, settle, host);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.phase_readings(phase, read));
@@ -176,7 +176,7 @@ fn end_of_settle(phase: &PhaseRecord) -> &Snapshot {
     phase.synced.as_ref().map_or(&phase.after, |(snapshot, _)| snapshot)
 }
 
-/// What loads and measured phases share.
+/// Adds the figures that loads and measured phases share.
 fn common(
     metrics: &mut Metrics,
     trials: &Trials<'_>,
@@ -222,7 +222,7 @@ fn common(
     });
 }
 
-/// Memory when the phase was over, and space when all that it left behind was done.
+/// Adds the figures of memory, and of space when all that the phase left behind was done.
 fn space(
     metrics: &mut Metrics,
     trials: &Trials<'_>,
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Regression test for fault 10: it was divided by what the plan loads.
+    /// Regression test for fault 10: the space was divided by the bytes that the plan loads.
     #[test]
     fn space_amplification_is_over_what_is_alive() {
         let space = |live_records: Option<u64>| {

@@ -83,8 +83,8 @@ pub(crate) fn limit(groups: &mut [Group], explained: &[Explained]) {
             let Some(standing) = &mut run.efficiency else { continue };
             let most =
                 run.roles.iter().rev().max_by_key(|role| (!role.open_loop, role.in_flight()));
-            let explained_role = explained.iter().find(|one| {
-                (one.group, &one.phase, one.role.as_ref())
+            let explained_role = explained.iter().find(|entry| {
+                (entry.group, &entry.phase, entry.role.as_ref())
                     == (index, &run.phase, most.map(|role| &role.role))
             });
             standing.limit = explained_role.and_then(|one| one.cause);

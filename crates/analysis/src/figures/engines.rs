@@ -27,7 +27,7 @@ pub struct EngineInfo {
     pub options: BTreeMap<String, Value>,
     /// Options that differ from the engine's defaults.
     pub changed: Vec<String>,
-    /// What it loses when the power goes; null: no torture record next to this run.
+    /// The data that it loses at a power failure; null: no torture record of it next to this run.
     pub lost: Option<Lost>,
     /// The worker that did the work; null where none was found.
     pub worker: Option<WorkerInfo>,
@@ -50,9 +50,9 @@ pub struct WorkerInfo {
     pub sha256: String,
     /// The library that it loaded the engine from; null: the engine is part of the worker.
     pub library: Option<Library>,
-    /// Stores nothing: its figures are the load generator's own.
+    /// Whether it stores nothing: its figures are then the load generator's own.
     pub stores_nothing: bool,
-    /// A bare drive: its figures are the drive's.
+    /// Whether it is a bare drive: its figures are then the drive's.
     pub bare_drive: bool,
 }
 
@@ -61,7 +61,7 @@ pub fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
     name(engines, group, group.part.is_none())
 }
 
-/// The same without the part of the suite, where all engines have the same part.
+/// Like [`title`], but without the part of the suite where all engines have the same one.
 pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> &'s str {
     let label = if one_part { group.engine_label() } else { &group.label };
     let is_described = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
@@ -70,7 +70,7 @@ pub fn name<'s>(engines: &'s [EngineInfo], group: &'s Group, one_part: bool) -> 
     title.unwrap_or(label)
 }
 
-/// One entry for each label and durability class. A case with a record stands for the others.
+/// Lists one entry for each label and durability class, from a case with a worker if there is one.
 pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
     let mut cases: Vec<_> = cases.iter().collect();
@@ -89,9 +89,9 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
     engines
 }
 
-/// What the same version and library of the engine lost in the same class, from the newest record.
-/// Its options must equal those of the case, except for sizes of caches and buffers, which do not
-/// affect durability.
+/// Finds the losses of the same version and library of the engine in the same class, in the newest
+/// record. Its options must equal those of the case, except for sizes of caches and buffers, which
+/// do not affect durability.
 fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;

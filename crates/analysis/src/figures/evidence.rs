@@ -27,13 +27,13 @@ pub struct Evidence {
     pub run: RunRecord,
     /// `plan.json`.
     pub plan: Plan,
-    /// All planned cases are done.
+    /// Whether all planned cases are done.
     pub complete: bool,
-    /// In the order of the plan.
+    /// The planned cases, in the order of the plan.
     pub cases: Vec<CaseEvidence>,
     /// Records of `kvdyno torture` in the same directory, newest first.
     pub torture: Vec<TortureRecord>,
-    /// Its directory.
+    /// The run's directory.
     dir: RunDir,
 }
 
@@ -49,15 +49,15 @@ pub struct Earlier {
 /// A planned case, and the record of its last attempt.
 #[derive(Clone, Debug)]
 pub struct CaseEvidence {
-    /// As planned.
+    /// The case as planned.
     pub case: Case,
     /// Its record; null: it has not ended, or its record is damaged.
     pub record: Option<CaseRecord>,
     /// Its directory; null together with the record.
     pub(crate) dir: Option<CaseDir>,
-    /// Why its record cannot be read.
+    /// Why its record cannot be read; null: it can, or there is none.
     pub damaged: Option<String>,
-    /// The attempts before that, in order.
+    /// The attempts before the last one, in order.
     pub earlier: Vec<Earlier>,
     /// Phases whose rates leave out waits for a CPU.
     pub(crate) without_waits: BTreeSet<String>,
@@ -86,7 +86,7 @@ impl Evidence {
         Ok(Self { run, plan, complete, cases, torture, dir })
     }
 
-    /// All but pilots, which are no results, and loads that an earlier run did.
+    /// Returns the evidence without pilots, which are no results, and loads of an earlier run.
     pub(crate) fn results(&self) -> Cow<'_, Self> {
         let is_result = |case: &CaseEvidence| !case.case.is_pilot() && !case.is_restored();
         if self.cases.iter().all(is_result) {
@@ -130,8 +130,8 @@ impl Evidence {
             )
     }
 
-    /// Every case that was to measure an engine has ended, and none is done. Cases of the load
-    /// generator and the bare drive count only where there are no others, and so do loads.
+    /// Whether every case that was to measure an engine has ended, and none is done. Cases of the
+    /// load generator and the bare drive count only where there are no others, and so do loads.
     fn has_measured_nothing(&self) -> bool {
         // In a search it may be a result that nothing fits.
         if self.plan.search.is_some() {
@@ -152,12 +152,12 @@ impl Evidence {
         !counted.is_empty() && counted.iter().all(failed)
     }
 
-    /// It counted instructions in place of times, so the machine does not matter.
+    /// Whether it counted instructions in place of times, so that the machine does not matter.
     pub(crate) fn is_counted(&self) -> bool {
         self.plan.is_counted()
     }
 
-    /// Another program measured it, on an unknown machine: the recorded host only imported it.
+    /// Whether another program measured it on an unknown machine: the host only imported it.
     pub fn is_imported(&self) -> bool {
         let mut workers =
             self.recorded_cases().filter_map(|(_, record)| record.worker.as_ref()).peekable();
@@ -248,7 +248,7 @@ impl CaseEvidence {
         self.dir.as_ref()
     }
 
-    /// It was not run: an earlier run made its state.
+    /// Whether it was not run because an earlier run made its state.
     pub fn is_restored(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.restored.is_some())
     }
@@ -262,12 +262,12 @@ impl CaseEvidence {
         }
     }
 
-    /// Its engine stores nothing: its figures are the load generator's own.
+    /// Whether its engine stores nothing: its figures are then the load generator's own.
     pub fn stores_nothing(&self) -> bool {
         self.capabilities().is_some_and(|able| able.stores_nothing)
     }
 
-    /// Of a load in batches each record commits by itself.
+    /// Whether each record of its load in batches commits by itself.
     pub(crate) fn commits_singly(&self) -> bool {
         let in_batches = |phase: &Phase| match &phase.work {
             Activity::Load(load) => load.batch > 1,
@@ -278,7 +278,7 @@ impl CaseEvidence {
             && self.case.phases.iter().any(in_batches)
     }
 
-    /// A server keeps its data.
+    /// Whether a server keeps its data.
     pub(crate) fn is_server(&self) -> bool {
         self.capabilities().is_some_and(|able| able.external_processes)
     }
@@ -294,12 +294,12 @@ impl CaseEvidence {
         worker.description.engine.power_loss(&self.case.options)
     }
 
-    /// It is a bare drive: its figures are the drive's.
+    /// Whether it is a bare drive: its figures are then the drive's.
     pub fn is_bare_drive(&self) -> bool {
         self.capabilities().is_some_and(|able| able.bare_drive)
     }
 
-    /// All phases ran and every check passed.
+    /// Whether all phases ran and every check passed.
     pub fn is_done(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
     }
@@ -408,13 +408,13 @@ impl CaseEvidence {
         self.dir.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseDir::counters)
     }
 
-    /// The functions in which it was sampled; none as well where the file is damaged, which is
-    /// among what was not measured.
+    /// The functions in which it was sampled; none without a readable file. A damaged file is
+    /// listed among what was not measured.
     pub(crate) fn profile(&self) -> Option<ProfileFile> {
         self.dir()?.profile().ok().flatten()
     }
 
-    /// Its instructions by function; none as well where the file is damaged.
+    /// Its instructions by function; none without a readable file.
     pub(crate) fn functions(&self) -> Option<FunctionFile> {
         self.dir()?.functions().ok().flatten()
     }

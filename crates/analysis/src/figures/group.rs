@@ -35,7 +35,7 @@ pub struct Group {
     pub key: String,
     /// The worker's engine.
     pub engine: String,
-    /// Its name in tables.
+    /// The engine's name in tables.
     pub label: String,
     /// The part of the suite that it belongs to, which ends its label; null: the suite has none.
     pub part: Option<String>,
@@ -43,13 +43,13 @@ pub struct Group {
     pub durability: Durability,
     /// What a power loss does to its completed writes; null: no worker was found.
     pub power_loss: Option<PowerLoss>,
-    /// Stores nothing: its figures are the load generator's own.
+    /// Whether it stores nothing: its figures are then the load generator's own.
     pub stores_nothing: bool,
-    /// A bare drive: its figures are the drive's, and no engine is compared with it.
+    /// Whether it is a bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
-    /// Its instructions are counted beside the times of others, which they explain.
+    /// Whether its instructions are counted beside the times of other cases, which they explain.
     pub explains: bool,
-    /// Its figures are the limit that engines are compared with.
+    /// Whether its figures are the limit that engines are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
     pub threads: Option<u32>,
@@ -65,19 +65,19 @@ pub struct Group {
     pub user_bytes: u64,
     /// The suite's name of the volume of its database; null: it has none.
     pub volume: Option<String>,
-    /// The requested RAM limit.
+    /// The requested RAM limit; null: there is none.
     pub ram_limit_bytes: Option<u64>,
     /// The suite's name of the memory tier below that limit; null: there is none.
     pub tier: Option<String>,
-    /// The same, also where that tier is more of the same memory.
+    /// The memory tier's name, also where that tier is more of the same memory.
     #[serde(skip)]
     pub(crate) tier_name: Option<String>,
-    /// The tier was as requested in every trial; null: there is no tier, or no trial started yet.
+    /// Whether the tier was as requested in every trial; null: no tier, or no trial started yet.
     pub tier_held: Option<bool>,
-    /// A cgroup enforced the limit in every trial that started; null: there is no limit, or no
-    /// trial started yet.
+    /// Whether a cgroup enforced the limit in every trial that started; null: there is no limit, or
+    /// no trial started yet.
     pub ram_limit_held: Option<bool>,
-    /// Two that differ by less are equal: a share.
+    /// Two figures that differ by less than this share are equal.
     pub within: f64,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
@@ -85,13 +85,13 @@ pub struct Group {
     pub load: Option<LoadRow>,
     /// Its measured phases.
     pub runs: Vec<RunRow>,
-    /// Loads with the same work, on any engine.
+    /// The key that loads with the same work share, on any engine.
     #[serde(skip)]
     pub load_peers: String,
-    /// Its load in batches commits each record by itself.
+    /// Whether its load in batches commits each record by itself.
     #[serde(skip)]
     pub(crate) commits_singly: bool,
-    /// Loads of the same engine that differ only in the volume.
+    /// The key that loads of the same engine share where they differ only in the volume.
     #[serde(skip)]
     pub(crate) load_on_volumes: String,
 }
@@ -103,11 +103,11 @@ pub struct Trial {
     pub case: String,
     /// Its number, from 1.
     pub trial: u32,
-    /// Ran to its end, every check passed.
+    /// Whether it ran to its end and every check passed.
     pub done: bool,
     /// Its outcome, in a table's words.
     pub outcome: String,
-    /// The outcome's message.
+    /// The outcome's message; null: it has none.
     pub message: Option<String>,
     /// What was not enforced or not measured.
     pub not_measured: Vec<String>,
@@ -120,13 +120,13 @@ pub struct LoadRow {
     pub phase: String,
     /// Threads that loaded.
     pub threads: u32,
-    /// The RAM limit began after it.
+    /// Whether the RAM limit began only after it.
     pub before_limit: bool,
     /// Its figures.
     pub metrics: Metrics,
     /// Records per second over the base engine's.
     pub relative: Option<RelativeTo>,
-    /// The same over its own on the first volume; null: the suite names no volume.
+    /// Records per second over its own on the first volume; null: the suite names no volume.
     pub relative_volume: Option<RelativeTo>,
 }
 
@@ -151,23 +151,23 @@ pub struct RunRow {
     /// Why its costs per operation cannot be compared with those of other engines at the same work,
     /// since their operations turned out different; null: they can.
     pub different_mix: Option<String>,
-    /// The work up to it and with it.
+    /// Keys of the work up to and including it.
     #[serde(skip)]
     pub peers: PhasePeers,
 }
 
-/// What one role got.
+/// The figures of one role.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RoleRow {
-    /// The figures of a role.
+    /// The role's name.
     pub role: String,
     /// Its threads.
     pub threads: u32,
     /// Operations that each thread keeps in flight; null: it waits for each call.
     pub depth: Option<u32>,
-    /// It works on a schedule: response times count.
+    /// Whether it works on a schedule: its response times count then.
     pub open_loop: bool,
-    /// It has a rate or pauses: it did what it was asked for, and not what it could.
+    /// Whether it has a rate or pauses: it did what it was asked for, and not what it could.
     pub paced: bool,
     /// Its operations' names, joined.
     pub mix: String,
@@ -177,7 +177,7 @@ pub struct RoleRow {
     pub validity: Option<Validity>,
     /// Operations per second over the base engine's.
     pub relative: Option<RelativeTo>,
-    /// The same over its engine's on the first volume; null: the suite names no volume.
+    /// Operations per second over its engine's on the first volume; null: no volume is named.
     pub relative_volume: Option<RelativeTo>,
     /// On a schedule, with one kind of operation: the p99 of response times over the base engine's.
     pub relative_response: Option<RelativeTo>,
@@ -196,9 +196,9 @@ pub struct RoleRow {
 /// The kinds of operations that a role has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Does {
-    /// Some read.
+    /// Whether some operations read.
     pub reads: bool,
-    /// Some write.
+    /// Whether some operations write.
     pub writes: bool,
 }
 
@@ -214,7 +214,7 @@ pub struct OpRow {
 }
 
 impl Group {
-    /// A case over its trials. `cases` have one key and are not empty.
+    /// Reads a case over its trials. `cases` have one key and are not empty.
     pub(crate) fn read(
         cases: &[&CaseEvidence],
         host: &Host,

@@ -15,13 +15,13 @@ const LONG_NS: u64 = 10_000;
 pub struct HiccupRow {
     /// How long the thread ran.
     pub length_ns: u64,
-    /// Readings.
+    /// The number of clock readings.
     pub n: u64,
     /// The 99.9th percentile of the gaps; null: too few readings.
     pub p999_ns: Option<u64>,
     /// The 99.99th percentile of the gaps; null: too few readings.
     pub p9999_ns: Option<u64>,
-    /// The longest.
+    /// The longest gap.
     pub max_ns: u64,
     /// Gaps of 10 us and more.
     pub long: u64,
@@ -51,8 +51,8 @@ impl HiccupRow {
 
     /// The gaps in words: `p99.9 51 ns, p99.99 51 ns, max 13.4 ms; ...`.
     pub fn gaps(&self) -> String {
-        let named = [("p99.9 ", self.p999_ns), ("p99.99 ", self.p9999_ns)];
-        let mut words: Vec<String> = named
+        let percentiles = [("p99.9 ", self.p999_ns), ("p99.99 ", self.p9999_ns)];
+        let mut words: Vec<String> = percentiles
             .iter()
             .filter_map(|(name, ns)| Some(format!("{name}{}", duration((*ns)?))))
             .collect();

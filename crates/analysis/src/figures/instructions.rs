@@ -44,7 +44,7 @@ pub(crate) fn replace_times(group: &mut Group, trials: &Trials<'_>) {
 }
 
 fn remove_time_metrics(metrics: &mut Metrics) {
-    metrics.0.retain(|metric| KEPT.iter().any(|kept| kept.name == metric.name));
+    metrics.0.retain(|metric| KEPT.iter().any(|definition| definition.name == metric.name));
 }
 
 /// Subtracts the load generator's part: the null engine's instructions at the same work.
@@ -68,7 +68,7 @@ pub(crate) fn subtract_load_generator(groups: &mut [Group]) {
     }
 }
 
-/// Adds the engine's part. `load_generator`: the null engine's figures.
+/// Adds the engine's part of the instructions. `load_generator`: the null engine's figures.
 fn add_engines_part(metrics: &mut Metrics, load_generator: Option<&Metrics>) {
     let Some(all) = metrics.get(&c::INSTRUCTIONS_PER_OP) else { return };
     let load_generator =

@@ -12,7 +12,7 @@ use serde::Serialize;
 /// The option of a drive's worker that selects the calls for its I/O.
 const METHOD: &str = "io";
 
-/// The drive worker's own reports, among its counters.
+/// Names of the drive worker's own reports, among its counters.
 const HOW: &str = "how";
 const WRITTEN: &str = "written_in_full";
 
@@ -28,7 +28,7 @@ pub struct DriveJob {
     pub block_bytes: u64,
     /// I/Os that each thread keeps in flight.
     pub depth: u32,
-    /// Each thread waits for its I/O.
+    /// Whether each thread waits for its I/O.
     pub blocking: bool,
     /// How it really ran, in the worker's own words; null: not reported.
     pub executed_as: Option<String>,
@@ -40,11 +40,11 @@ impl DriveJob {
     /// The job of a drive's case; none for an engine's.
     pub(crate) fn from_case(
         case: &Case,
-        ran: &CaseEvidence,
+        evidence: &CaseEvidence,
         phase: &str,
         mix: &Mix,
     ) -> Option<Self> {
-        if !(case.ceiling || ran.is_bare_drive()) {
+        if !(case.ceiling || evidence.is_bare_drive()) {
             return None;
         }
         // Flushes in a role of their own have no depth.
@@ -54,13 +54,13 @@ impl DriveJob {
             io: io(mix),
             method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
             block_bytes: match role.replay {
-                Some(_) => mean_bytes(ran, phase),
+                Some(_) => mean_bytes(evidence, phase),
                 None => case.shape.value_bytes_mean,
             },
             depth: role.depth.unwrap_or(1),
             blocking: role.depth.is_none(),
-            executed_as: reported_text(ran, phase, HOW),
-            written: reported_text(ran, phase, WRITTEN),
+            executed_as: reported_text(evidence, phase, HOW),
+            written: reported_text(evidence, phase, WRITTEN),
         })
     }
 }
@@ -90,8 +90,8 @@ fn io(mix: &Mix) -> String {
 }
 
 /// The mean size of all I/Os of a phase.
-fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
-    let phases = ran.record.iter().flat_map(|record| &record.phases);
+fn mean_bytes(evidence: &CaseEvidence, phase: &str) -> u64 {
+    let phases = evidence.record.iter().flat_map(|record| &record.phases);
     let roles =
         phases.filter(|record| record.name == phase).flat_map(|record| record.roles.iter().take(1));
     mean_moved(roles.flat_map(|role| &role.ops))
@@ -99,8 +99,8 @@ fn mean_bytes(ran: &CaseEvidence, phase: &str) -> u64 {
 
 /// The mean size of the I/Os that move bytes: flushes and discards move none.
 fn mean_moved<'o>(ops: impl Iterator<Item = (&'o String, &'o OpResult)>) -> u64 {
-    let moved = ops.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
-    let (bytes, count) = moved.fold((0, 0), |(bytes, count), (_, op)| {
+    let transfers = ops.filter(|(name, _)| !["flush", "delete"].contains(&name.as_str()));
+    let (bytes, count) = transfers.fold((0, 0), |(bytes, count), (_, op)| {
         (bytes + op.read_bytes + op.write_bytes, count + op.count)
     });
     bytes.checked_div(count).unwrap_or(0)

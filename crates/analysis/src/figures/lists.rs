@@ -14,10 +14,10 @@ pub fn group_equal<T>(
     same: impl Fn(&T, &T) -> bool,
 ) -> Vec<Vec<T>> {
     let mut sets: Vec<Vec<T>> = Vec::new();
-    for one in all {
-        match sets.iter_mut().find(|set| same(&set[0], &one)) {
-            Some(set) => set.push(one),
-            None => sets.push(vec![one]),
+    for value in all {
+        match sets.iter_mut().find(|set| same(&set[0], &value)) {
+            Some(set) => set.push(value),
+            None => sets.push(vec![value]),
         }
     }
     sets

@@ -13,11 +13,11 @@ pub struct LoadGenerator {
     pub ns_per_op: f64,
     /// Threads it was measured with.
     pub threads: u32,
-    /// Measured before the run, with nothing else running; else taken from a case of the null
-    /// engine, whose other roles ran at the same time.
+    /// Whether it was measured before the run, with nothing else running. Otherwise it is from a
+    /// case of the null engine, whose other roles ran at the same time.
     pub isolated: bool,
-    /// The longest operation of that role in the null engine's cases: the machine's own effect on a
-    /// tail.
+    /// The longest operation in the null engine's roles without a rate or pauses: the machine's own
+    /// effect on a tail.
     pub max_ns: Option<f64>,
 }
 

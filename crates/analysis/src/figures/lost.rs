@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Power-loss states in which an engine was opened, and those in which it had lost data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lost {
-    /// All states.
+    /// States in which the engine was opened.
     pub states: u64,
     /// States in which an acknowledged write was missing.
     pub lost: u64,
@@ -32,7 +32,7 @@ impl Lost {
         self.counts() + &bound
     }
 
-    /// The same without an upper bound.
+    /// Like [`Self::description`], but without an upper bound.
     pub fn counts(self) -> String {
         let Self { states, lost, corrupt } = self;
         let mut words = format!("lost {lost} of {states}");

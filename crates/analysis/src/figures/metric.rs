@@ -91,13 +91,13 @@ pub struct Metric {
     pub combine: Combine,
     /// The figure; null: it could not be measured, or has too few samples.
     pub value: Option<f64>,
-    /// By trial, in the order of the group's trials.
+    /// The value of each trial, in the order of the group's trials; null: it has none.
     pub per_trial: Vec<Option<f64>>,
     /// Trials that have a value.
     pub n: usize,
-    /// The smallest of them.
+    /// The smallest value of a trial.
     pub min: Option<f64>,
-    /// The largest of them.
+    /// The largest value of a trial.
     pub max: Option<f64>,
     /// Interval of the median over whole trials; null below six trials, and where `value` is no
     /// median.
@@ -138,9 +138,10 @@ impl Metric {
         }
     }
 
-    /// A figure from each trial's histogram, combined as any other. Where a trial has too few
-    /// samples (`short`), or none has enough, it is the one of `merged`, the histogram of all
-    /// trials: of some trials alone it could come out below a lower percentile, which all have.
+    /// Computes a figure from each trial's histogram, combined as any other. Where a trial has too
+    /// few samples (`short`), or none has enough, its value is that of `merged`, the histogram of
+    /// all trials. From some trials alone, it could be less than a lower percentile, which all
+    /// trials have.
     pub fn from_histograms(
         definition: &Definition,
         merged: Reading,
@@ -237,7 +238,7 @@ mod tests {
         assert!(metric.interval.unwrap().confidence > 0.96);
     }
 
-    /// Pooled, one slow trial of four would be the p99 of all, which no comparison shows.
+    /// In pooled samples, one slow trial of four would set the p99, which no comparison shows.
     #[test]
     fn a_percentile_is_the_median_of_trials_and_not_of_their_samples_pooled() {
         let readings = |values: &[f64]| values.iter().map(|value| Ok(*value)).collect();

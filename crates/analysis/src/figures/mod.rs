@@ -67,11 +67,11 @@ pub const METHOD_VERSION: u32 = 1;
 pub struct Figures {
     /// [`METHOD_VERSION`].
     pub method_version: u32,
-    /// The result of its search; null: the run is none.
+    /// The run: its suite, its program, and how much of its plan was done.
     pub run: RunInfo,
     /// The machine before the run.
     pub host: Host,
-    /// The machine after it.
+    /// The machine after the run; null: not recorded.
     pub host_after: Option<Host>,
     /// The engines under test, in the order of the suite.
     pub engines: Vec<EngineInfo>,
@@ -81,9 +81,9 @@ pub struct Figures {
     pub hiccups: Option<HiccupRow>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
-    /// The volumes that the suite names, each as it was made first.
+    /// Each volume that the suite names, as it was first made.
     pub volumes: Vec<VolumeRecord>,
-    /// The memory tiers that the suite names, each as a case had it first.
+    /// Each memory tier that the suite names, as it was in its first case.
     pub tiers: Vec<TierRecord>,
     /// Copies of databases that cases worked on.
     pub copies: Vec<Copies>,
@@ -97,17 +97,17 @@ pub struct Figures {
     pub explained: Vec<Explained>,
     /// What was not enforced or not measured, each sentence once.
     pub not_measured: Vec<String>,
-    /// What other runs on this machine did to it; null: there was no other.
+    /// How many cases another run on this machine disturbed, in words; null: none.
     pub disturbance: Option<String>,
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// The exit code of a program that shows this.
+    /// The exit code of a program that shows these figures.
     #[serde(skip)]
     pub verdict: Exit,
 }
 
 impl Figures {
-    /// Trials of each case, at most.
+    /// The largest number of trials of any case.
     pub fn trials(&self) -> usize {
         self.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0)
     }

@@ -11,7 +11,7 @@ pub(crate) struct Naming {
 }
 
 impl Naming {
-    /// For the cases of these groups.
+    /// Finds the properties that differ among the cases of these groups.
     pub(crate) fn from_groups(groups: &[&Group]) -> Self {
         // A bare drive has no limit and no data of its own among engines that have. The case that
         // writes its file has larger blocks than the jobs.

@@ -18,7 +18,7 @@ const SCALE: u32 = 10_000;
 const LEAST: u32 = 10;
 const MOST: u32 = 999_999;
 
-/// What each percentile of a row is.
+/// The definition of every percentile of a row.
 static PERCENTILE: Definition = Definition {
     name: "percentile_ns",
     unit: "ns",
@@ -88,7 +88,7 @@ pub struct PercentileRow {
     pub op: Option<String>,
     /// The kind of times.
     pub clock: Kind,
-    /// In the order of the list.
+    /// The percentiles, in the order of the list.
     pub values: Vec<Metric>,
 }
 
@@ -141,7 +141,7 @@ fn group_rows(
     rows
 }
 
-/// A role with its operations together, then with each of several.
+/// Returns a role with its operations together, then with each operation if it has several.
 fn scopes(role: &RoleRow) -> impl Iterator<Item = (&RoleRow, Option<&str>)> {
     let ops = role.ops.iter().map(|op| Some(op.op.as_str()));
     std::iter::once(None).chain(ops).map(move |op| (role, op))
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn percentiles_have_bounds_and_four_digits() {
         let parsed = |text: &str| text.parse::<Percentile>();
-        for (text, shown, name) in [
+        for (text, display, name) in [
             ("50", "50", "p50"),
             ("99.95", "99.95", "p99_95"),
             ("0.001", "0.001", "p0_001"),
@@ -167,7 +167,7 @@ mod tests {
             let percentile = parsed(text).unwrap();
             assert_eq!(
                 (percentile.to_string().as_str(), percentile.name().as_str()),
-                (shown, name)
+                (display, name)
             );
         }
         for wrong in ["0", "100", "0.0009", "-1", "p95", "", "1e1", "5.", "4294967296", "NaN"] {

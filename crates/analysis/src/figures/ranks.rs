@@ -17,7 +17,7 @@ pub struct RankRow {
     pub group: usize,
     /// The phase.
     pub phase: String,
-    /// Its number, from 0.
+    /// The rank's number, from 0.
     pub rank: u32,
     /// The number of ranks.
     pub ranks: u32,

@@ -20,9 +20,9 @@ const NO_TIMES: &str = "no times were recorded";
 /// The times that a role has besides those of its calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clocks {
-    /// It works on a schedule: it has response times.
+    /// Whether the role works on a schedule: then it has response times.
     pub(super) open_loop: bool,
-    /// It keeps operations in flight: it has submission and completion times.
+    /// Whether the role keeps operations in flight: then it has submission and completion times.
     pub(super) in_flight: bool,
 }
 
@@ -118,7 +118,7 @@ fn add_rates(
         window if window > 0.0 => Ok(window),
         _ => Err(no_window()),
     });
-    let paid: Vec<Reading> = match deferred {
+    let rate_windows: Vec<Reading> = match deferred {
         None => {
             let shares = trials.phase_readings(scope.phase, |spent, case| {
                 let role = role(spent.phase, scope.role)?;
@@ -142,13 +142,13 @@ fn add_rates(
         let both = counts.into_iter().zip(windows.iter().cloned());
         both.map(|(count, window)| Ok(count? * 1e9 / window?)).collect::<Vec<Reading>>()
     };
-    metrics.add(&c::OPS_PER_S, per_s(|op| op.count, &paid));
+    metrics.add(&c::OPS_PER_S, per_s(|op| op.count, &rate_windows));
     if deferred.is_some() {
         metrics.add(&c::BURST_OPS_PER_S, per_s(|op| op.count, &windows));
     }
-    metrics.add(&c::ITEMS_PER_S, per_s(|op| op.items, &paid));
-    metrics.add(&c::USER_BYTES_PER_S, per_s(|op| op.read_bytes + op.write_bytes, &paid));
-    metrics.add(&c::RATE_WINDOW, paid);
+    metrics.add(&c::ITEMS_PER_S, per_s(|op| op.items, &rate_windows));
+    metrics.add(&c::USER_BYTES_PER_S, per_s(|op| op.read_bytes + op.write_bytes, &rate_windows));
+    metrics.add(&c::RATE_WINDOW, rate_windows);
 }
 
 /// The rate while the role was at work, whatever it left behind.

@@ -2,7 +2,7 @@
 
 use kvdyno_record::units;
 
-/// A ratio with so many decimals, or with as many as two of its digits need: `1.31`, `0.0071`.
+/// Formats a ratio with `decimals` decimals, or with more until two digits show: `1.31`, `0.0071`.
 pub fn format_ratio(ratio: f64, decimals: usize) -> String {
     let needed = if ratio > 0.0 { 1.0 - ratio.log10().floor() } else { 0.0 };
     // `as` saturates.

@@ -13,15 +13,15 @@ pub struct RelativeTo {
     pub ratio: f64,
     /// Lower end of the ratio's 99 % interval; null: the base itself, or too few trials.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of that interval.
     pub high: Option<f64>,
     /// Whether the two differ significantly.
     pub verdict: Significance,
-    /// They differ, or are equal within the margin.
+    /// Whether it is decided that they differ, or that they are equal within the margin.
     pub decided: bool,
     /// About how many more pairs would decide; null: it is decided, none would, or more than 1,000.
     pub more_pairs: Option<usize>,
-    /// Why nothing is judged; null: it is, or pairs are too few.
+    /// Why the difference is not judged; null: it is, or pairs are too few.
     pub reason: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl RelativeTo {
         }
     }
 
-    /// With its interval, if it has one: `2.31 (1.9-2.8)`, `~1.02 (0.93-1.12)`.
+    /// The cell with the ratio's interval, if it has one: `2.31 (1.9-2.8)`, `~1.02 (0.93-1.12)`.
     pub fn cell_with_interval(&self) -> String {
         match self.low.zip(self.high) {
             Some((low, high)) => {
@@ -61,7 +61,7 @@ impl RelativeTo {
         }
     }
 
-    /// There is no verdict: with so few trials, equal engines would often differ as much.
+    /// Whether there are too few trials for a verdict: equal engines would often differ as much.
     pub fn is_too_few(&self) -> bool {
         match self.verdict {
             Significance::Base | Significance::Different => false,

@@ -9,13 +9,13 @@ use serde::Serialize;
 /// The run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunInfo {
-    /// Its user's name for it; null: none.
+    /// The name of its directory.
     pub id: String,
     /// The suite.
     pub suite: String,
-    /// What its user calls it; null: nothing.
+    /// The user's name for it; null: none.
     pub name: Option<String>,
-    /// Its user's note; null: none.
+    /// The user's note; null: none.
     pub note: Option<String>,
     /// One line about the suite.
     pub title: String,
@@ -42,7 +42,7 @@ pub struct RunInfo {
     pub left_out: Vec<LeftOut>,
     /// Additional columns that the suite lists.
     pub columns: Vec<ColumnName>,
-    /// Everything planned was done.
+    /// Whether everything planned was done.
     pub complete: bool,
     /// Cases in the plan.
     pub cases_planned: usize,

@@ -7,9 +7,9 @@ use serde::Serialize;
 /// The scatter of a role's rate over the base engine's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Scatter {
-    /// Pairs of trials.
+    /// The number of pairs of trials.
     pub trials: usize,
-    /// Parts of each that are compared: its turns, or eighths of its phase.
+    /// The number of parts of each trial that are compared: its turns, or eighths of its phase.
     pub windows: usize,
     /// Standard deviation of the logarithm of a trial's ratio.
     pub deviation: f64,

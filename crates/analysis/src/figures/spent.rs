@@ -8,7 +8,7 @@ use kvdyno_record::usage::{
 };
 use kvdyno_record::workload::Data;
 
-/// For an engine that stores nothing, or nothing in its data directory.
+/// The reason for an engine that stores nothing, or nothing in its data directory.
 pub(crate) const NO_FILES: &str = "no files: the engine stores nothing in its directory";
 
 const NO_TURN: &str = "the processor's counter was never scheduled";
@@ -91,7 +91,7 @@ impl<'p> Spent<'p> {
         match &self.phase.synced {
             Some((snapshot, _)) => Ok(snapshot),
             None if self.written_bytes() == 0 => Ok(&self.phase.after),
-            // Without device counters that is the reason, not this.
+            // Without device counters, their absence is the reason, not the missing sync.
             None if self.phase.after.device.is_none() => Ok(&self.phase.after),
             None => Err("its writes were not synced, so some are still to come".into()),
         }
@@ -162,7 +162,7 @@ impl<'p> Spent<'p> {
         self.ops().map(|op| op.read_bytes).sum()
     }
 
-    /// A reading for each operation.
+    /// A reading divided by the number of operations.
     pub(crate) fn per_op(self, reading: Reading) -> Reading {
         quotient(reading?, self.operations() as f64, "no operation was done")
     }
@@ -172,7 +172,7 @@ impl<'p> Spent<'p> {
     }
 }
 
-/// The device's difference between two snapshots.
+/// The growth of a device's counter between two snapshots.
 pub(crate) fn device(
     before: &Snapshot,
     after: &Snapshot,

@@ -6,7 +6,7 @@ use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
 /// The end of the names of engines' counters of stalled time.
 const MICROS: &str = "stall.micros";
 
-/// The increase of such a counter, with its name; null: the engine has none.
+/// The growth of the counter of stalled time, with its name; none: the engine has none.
 pub fn counted_ns<'c>(before: &Counters, after: &'c Counters) -> Option<(&'c str, u64)> {
     let micros = |value: &Value| match value {
         Value::Integer(micros) => Some(*micros),
@@ -29,7 +29,7 @@ pub struct Stall<'e> {
 }
 
 impl Stall<'_> {
-    /// Writers were stopped, not only delayed.
+    /// Whether writers were stopped, not only delayed.
     pub fn is_stop(&self) -> bool {
         self.detail.get("cur") == Some(&Value::Text("stopped".to_owned()))
     }
@@ -140,7 +140,7 @@ mod tests {
             from(210, "delayed", "normal"),
         ];
         assert_eq!(clip(&events, (0, 400)), [(190, Some(210), false)]);
-        // One was lost: the others are not held back for ever.
+        // One change was lost: the others are not held back forever.
         let lost: Vec<_> = (0..8).map(|n| from(10 * n, "delayed", "stopped")).collect();
         assert!(!clip(&lost, (0, 400)).is_empty());
     }

@@ -14,7 +14,7 @@ pub fn threads_in_words<'g>(
     let threads = run.roles[at].threads;
     let own = format_threads(threads);
     let Some(swept) = group.threads_swept else { return own };
-    // Another point has as many.
+    // Whether another point has a role of the same name with as many threads.
     let is_fixed = |at: usize| {
         let role = &run.roles[at];
         let mut others = groups.clone().filter(|other| {
@@ -74,7 +74,7 @@ mod tests {
         let mut groups = points([1, 4]);
         assert_eq!(words(&groups, 0), ["1 thread", "with 1 reader"]);
         assert_eq!(words(&groups, 1), ["4 threads", "with 4 readers"]);
-        // Of a single point it is seen where the numbers differ.
+        // For a single point, the roles are told apart by their different thread counts.
         assert_eq!(words(&groups[1..], 0), ["4 threads", "with 4 readers"]);
         assert_eq!(words(&groups[..1], 0), ["1 thread", "1 thread"]);
         for group in &mut groups {

@@ -12,7 +12,7 @@ use kvdyno_record::samples::Samples;
 
 /// Cases with the same key, with their samples.
 pub struct Trials<'e> {
-    /// Each with its latencies.
+    /// The cases, each with its latencies.
     pub cases: Vec<(&'e CaseEvidence, Latencies)>,
 }
 
@@ -78,9 +78,9 @@ impl<'e> Trials<'e> {
     pub(crate) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
             case.phase(scope.phase)?;
-            let wanted =
-                |op: &str| scope.op.map_or_else(|| OpInfo::is_summed(op), |wanted| wanted == op);
-            Ok(merge_samples(latencies, (scope.phase, scope.role, kind), wanted))
+            let is_selected =
+                |op: &str| scope.op.map_or_else(|| OpInfo::is_summed(op), |name| name == op);
+            Ok(merge_samples(latencies, (scope.phase, scope.role, kind), is_selected))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
     }
@@ -93,7 +93,7 @@ pub struct At<'n> {
     pub phase: &'n str,
     /// The role's name.
     pub role: &'n str,
-    /// None: all of them.
+    /// One of its operations; none: all of them.
     pub op: Option<&'n str>,
 }
 
@@ -109,15 +109,15 @@ impl At<'_> {
     }
 }
 
-/// The merged samples of a phase's role, of the operations that are `wanted`.
+/// Merges the samples of a phase's role, for the operations that `is_selected` selects.
 pub(crate) fn merge_samples(
     latencies: &Latencies,
     tag: (&str, &str, Kind),
-    wanted: impl Fn(&str) -> bool,
+    is_selected: impl Fn(&str) -> bool,
 ) -> Histogram<u64> {
     let mut all = hlog::histogram();
     for ((phase, role, op, kind), samples) in latencies {
-        if (phase.as_str(), role.as_str(), *kind) == tag && wanted(op) {
+        if (phase.as_str(), role.as_str(), *kind) == tag && is_selected(op) {
             samples.add_to(&mut all);
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn decide_waits(cases: &mut [CaseEvidence]) {
     }
 }
 
-/// Measured in turns by one thread, beside which its process did hardly anything.
+/// Whether one thread was measured in turns, and the rest of its process did hardly anything.
 fn works_alone(phase: &PhaseRecord) -> bool {
     let [role] = phase.roles.as_slice() else { return false };
     let process = |snapshot: &Snapshot| {
@@ -39,7 +39,7 @@ fn works_alone(phase: &PhaseRecord) -> bool {
     let process = process(&phase.before).zip(process(&phase.after));
     let Some((usage, (before, after))) = role.usage.zip(process) else { return false };
     let of_others = after.saturating_sub(before).saturating_sub(usage.user_ns + usage.system_ns);
-    // A thread that waits beside a server may wait for that.
+    // A thread that waits beside a server may wait for the server.
     let has_server = phase.before.server.is_some() || phase.before.elsewhere;
     phase.turns.is_some()
         && !has_server

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// A rate that falls below this share of its first value, or rises by as much, is not steady.
 const STEADY: f64 = 0.75;
 
-/// Three thirds of at least two slices.
+/// The fewest slices that can be judged: three thirds of at least two slices.
 const SLICES_MIN: usize = 6;
 
 /// From this share of a window on, work that is left behind is part of the answer.
@@ -27,14 +27,14 @@ const DEFERRED_SHARE_MIN: f64 = 0.1;
 /// Whether a role's rate is one to rely on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Validity {
-    /// In one word.
+    /// The verdict in one word.
     pub word: ValidityWord,
     /// Why it is a burst, or void; null: it is sustained.
     pub reason: Option<String>,
-    /// The trials whose rate still moved, each with what it did.
+    /// The cases whose rate still moved, each with the movement in words.
     #[serde(skip)]
     pub(crate) moved: Vec<(String, String)>,
-    /// The work left behind.
+    /// The work left behind, in words; none: it was too little to matter.
     #[serde(skip)]
     pub(crate) deferred: Option<String>,
 }
@@ -54,8 +54,8 @@ pub enum ValidityWord {
 }
 
 impl Validity {
-    /// `judged`: the trials whose rate could be judged. None without any, and without work left
-    /// behind.
+    /// `judged`: the number of trials whose rate could be judged. None without any such trial and
+    /// without work left behind.
     fn new(judged: usize, moved: Vec<(String, String)>, deferred: Option<String>) -> Option<Self> {
         if judged == 0 && deferred.is_none() {
             return None;
@@ -160,7 +160,7 @@ fn format_deferred_work(role: &RoleRow) -> Option<String> {
 #[derive(Debug, PartialEq, Eq)]
 enum Movement {
     Steady,
-    /// In words.
+    /// The movement, in words.
     Moved(String),
 }
 
@@ -207,8 +207,8 @@ impl Rates {
         }
         let counts = whole(role)?;
         let Some(last) = rule.last_rounds(counts) else {
-            let five = counts.len().checked_sub(WINDOW * rule.round_slices())?;
-            let stalled = counts[five..].iter().all(|count| *count == 0);
+            let start = counts.len().checked_sub(WINDOW * rule.round_slices())?;
+            let stalled = counts[start..].iter().all(|count| *count == 0);
             let why =
                 || Movement::Moved(format!("{role}: nothing was done in the last five rounds"));
             return stalled.then(why);
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// At the most time the role that still moves is the burst; the other one is not.
+    /// At the end of the longest time, only the role that still moves is a burst.
     #[test]
     fn a_phase_with_bounds_is_judged_by_the_rule_that_ends_it() {
         const SECOND: u64 = 1_000_000_000;

@@ -9,7 +9,7 @@ const PARTS: usize = 8;
 /// A trial of a role, part by part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TrialWindows {
-    /// Its number.
+    /// The trial's number.
     pub(crate) trial: u32,
     /// Operations in each turn, or in each eighth of the phase, all of one length.
     pub(crate) counts: Vec<u64>,

@@ -1,5 +1,5 @@
-//! The rule from records to verdicts: made records of two equal engines, as a run with a budget
-//! sees them, trial by trial. How often are equals called different?
+//! Tests the rule from records to verdicts on synthetic records of two equal engines, as a run with
+//! a budget sees them, trial by trial: how often are equals called different?
 
 use super::comparison;
 use super::rule::LOOKS;
@@ -15,7 +15,7 @@ const OPERATION_NS: f64 = 100_000.0;
 /// The two engines.
 const LABELS: [&str; 2] = ["LMDB", "RocksDB"];
 
-/// What a trial of each engine is slowed by: its number, and which of the two runs first.
+/// The factors by which a trial slows each engine; its number, from 0, tells which runs first.
 type Noise = fn(&mut Random, usize) -> [f64; 2];
 
 const KINDS: [(&str, Noise); 6] = [
@@ -32,7 +32,7 @@ const KINDS: [(&str, Noise); 6] = [
         let block = 0.15 * random.normal();
         [(); 2].map(|()| (block + 0.05 * random.normal()).exp())
     }),
-    // Ten slices of a trial, each most of the one before: their mean is the trial's.
+    // The mean of ten slices of a trial, each of which depends mostly on the one before.
     ("correlated slices", |random, _| {
         [(); 2].map(|()| {
             let mut slice = random.normal();
@@ -53,10 +53,10 @@ fn evidence() -> Evidence {
     let dir = crate::fixture::make_dir();
     let run = Fixture::with_trials(trials).write(&dir.path().join("run"));
     let mut evidence = Evidence::read(&run).unwrap();
-    let wanted = |case: &CaseEvidence| {
+    let is_compared = |case: &CaseEvidence| {
         LABELS.contains(&case.case.label.as_str()) && case.case.threads == Some(1)
     };
-    evidence.cases.retain(wanted);
+    evidence.cases.retain(is_compared);
     evidence.cases.iter_mut().for_each(|case| case.dir = None);
     evidence
 }
@@ -117,8 +117,8 @@ mod soak {
     use super::*;
     use std::fmt::Write as _;
 
-    /// The table of docs/method.md is that of `cargo test --release`, which takes 20 minutes; in
-    /// debug a twentieth of it has to do.
+    /// Runs of each kind. The table of docs/method.md is that of `cargo test --release`, which
+    /// takes 20 minutes; a debug build does a twentieth of it.
     const RUNS: u32 = if cfg!(debug_assertions) { 50 } else { 1000 };
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Ranking {
     pub op: Option<String>,
     /// The swept number of threads at which most engines have figures; of several, the largest.
     pub threads: Option<u32>,
-    /// The same of its role: `4 threads`, `with 4 readers`.
+    /// The threads of its role in words: `4 threads`, `with 4 readers`.
     #[serde(skip)]
     pub(crate) threads_in_words: Option<String>,
     /// The figure's name, as in the catalogue.
@@ -58,7 +58,7 @@ pub struct Ranking {
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
-    /// The best first; those without a figure last.
+    /// The engines, the best first; those without a figure last.
     pub standings: Vec<Standing>,
 }
 
@@ -126,9 +126,9 @@ struct Entry<'g> {
     phase: &'g str,
     /// None: a load.
     run: Option<&'g RunRow>,
-    /// None: the whole phase's.
+    /// None: the figure is the whole phase's.
     role: Option<&'g RoleRow>,
-    /// None: all of the role's.
+    /// None: the figure is of all the role's operations.
     op: Option<&'g str>,
     /// The operations, as the role's row names them.
     mix: &'g str,
@@ -306,7 +306,7 @@ fn explain_absence<'g>(
     groups: impl Iterator<Item = &'g Group> + Clone,
     first: &Entry<'_>,
 ) -> &'static str {
-    // Of each group that has the phase: whether it did the same work.
+    // For each group that has the phase: whether it did the same work.
     let alike: Vec<bool> = match first.run {
         Some(first_run) => {
             let runs = groups.flat_map(|group| &group.runs).filter(|run| run.phase == first.phase);
@@ -376,8 +376,8 @@ fn add_run_entries<'g>(
     }
 }
 
-/// Whether a phase wrote as much as the database holds. Before that much of an LSM tree's work has
-/// not come up yet.
+/// Whether a phase wrote as much as the database holds. Until then, an LSM tree has not yet done
+/// much of its work.
 fn overwrites_all(group: &Group, run: &RunRow) -> bool {
     let written = run.roles.iter().map(|role| {
         let ops: Vec<&Metrics> = if role.is_mix() {

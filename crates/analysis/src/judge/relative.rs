@@ -17,7 +17,7 @@ impl RelativeTo {
     ) -> Option<Self> {
         let (row, verdict) = judge((base_group, base), (group, metric));
         let Row { ratio, ratio_low, ratio_high, more, verdict: decision, reason, .. } = row?;
-        // Where a trial has no ratio, that of the medians is shown, and nothing is judged.
+        // Where a trial has no ratio, the ratio of the medians is shown, and nothing is judged.
         let medians = || Some(metric.value? / base.value.filter(|value| *value > 0.0)?);
         let ratio = ratio.or_else(medians);
         let reason = reason.filter(|_| decision == Verdict::NotComparable);
@@ -79,7 +79,7 @@ mod tests {
     use crate::fixture::Fixture;
     use kvdyno_record::engine::BatchKind;
 
-    /// A load in batches is other work for an engine that has none.
+    /// A load in batches is other work for an engine that has no batches.
     #[test]
     fn a_load_that_commits_each_record_is_not_compared() {
         let is_compared = |batch: BatchKind| {

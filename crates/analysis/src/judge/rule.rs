@@ -1,21 +1,21 @@
 //! The rule of judgement, the only one: whether one of two things is larger, by how much, or how
 //! many more repeats would tell.
 //!
-//! Repeats are **pairs**: two things measured next to each other, in a drawn order. What judges is
-//! the logarithm of each pair's ratio: what slows both of a pair cancels. At 4, 6, 8, 12, 16, 24
-//! and 32 pairs Student's interval of their mean is looked at, two-sided, at a nominal 1 %:
+//! Repeats are **pairs**: two things measured next to each other, in a random order. The rule
+//! judges the logarithm of each pair's ratio: what slows both of a pair cancels. At 4, 6, 8, 12,
+//! 16, 24 and 32 pairs Student's interval of their mean is looked at, two-sided, at a nominal 1 %:
 //!
 //! - it excludes 0 (or a known bias around it): the two differ, by the mean, within the interval;
 //! - else it lies within `within` of 0 on both sides: they are equal, as far as was asked;
 //! - else it is undecided, and more pairs may tell.
 //!
-//! Who stops as soon as it is decided looks seven times at most, and calls equals different in
-//! about 5 of 100 cases with normal noise, and in 3 with heavy-tailed or spiky noise: the tests
+//! A run that stops as soon as it is decided looks seven times at most. It calls equals different
+//! in about 5 of 100 cases with normal noise, and in 3 with heavy-tailed or spiky noise: the tests
 //! here count it.
 //!
-//! What was measured at different times is no pair: a **run** of each is then one repeat, whatever
-//! the number of its trials, and the runs' own scatter makes the interval. A **bound** is judged as
-//! the other of a pair that never varies. Several figures of one gate share its 1 % (Holm).
+//! Measurements of different times are no pairs: a **run** of each is then one repeat, whatever the
+//! number of its trials, and the runs' own scatter makes the interval. A **bound** is judged as the
+//! other of a pair that never varies. Several figures of one gate share its 1 % (Holm).
 
 pub use crate::stats::LEAST;
 use crate::stats::{mean, quantile_of_t, squares_from_mean, standard_deviation, tail_of_t};
@@ -28,10 +28,10 @@ pub const LOOKS: [usize; 7] = [LEAST, 6, 8, 12, 16, 24, 32];
 /// The confidence of the interval at each look.
 pub const CONFIDENCE: f64 = 0.99;
 
-/// Beyond so many more repeats nobody waits.
+/// The largest number of further repeats that is reported: nobody waits for more.
 const MORE_MAX: usize = 1000;
 
-/// What the repeats say.
+/// The decision that the repeats allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The two differ: the interval of their ratio excludes 1.
@@ -51,7 +51,7 @@ pub struct Judgement {
     pub low: Option<f64>,
     /// The upper end of it.
     pub high: Option<f64>,
-    /// What they say.
+    /// The decision.
     pub decision: Decision,
     /// About how many more pairs, or runs of each, would decide; none: it is decided, or more than
     /// 1,000.
@@ -71,13 +71,13 @@ pub struct Mean {
     pub freedom: usize,
 }
 
-/// What is asked of two things, as shares.
+/// The margins of a judgement, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
-    /// Two that differ by less are equal.
+    /// Two things that differ by less are equal.
     pub within: f64,
-    /// A difference below this may be a bias that no number of pairs removes: of the layout of a
-    /// build in memory.
+    /// A difference below this may be a bias that no number of pairs removes, such as the layout of
+    /// a build in memory.
     pub bias: f64,
 }
 
@@ -96,7 +96,7 @@ pub fn judge(pairs: &[(f64, f64)], margins: Margins) -> Option<Judgement> {
     Some(judge_logs(&logs, margins))
 }
 
-/// The same from the logarithms of the ratios.
+/// Judges pairs by the logarithms of their ratios.
 fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     let n = logs.len();
     let Some(scatter) = standard_deviation(logs).filter(|_| n >= LEAST) else {
@@ -105,7 +105,7 @@ fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     Judgement::decide(margins, |more| Mean::from_scatter(mean(logs), scatter, n + more))
 }
 
-/// Judges values of a base and of the new side that were measured at different times, one of each
+/// Judges values of a base and of the new side that were measured at different times, one value per
 /// run, all above 0; none where a side has none.
 pub fn judge_runs(base: &[f64], new: &[f64], margins: Margins) -> Option<Judgement> {
     let [base, new] = [base, new].map(|runs| runs.iter().map(|v| v.ln()).collect::<Vec<f64>>());
@@ -133,7 +133,7 @@ impl Judgement {
         Self { ratio: log.exp(), low, high, decision, more: Some(missing), mean }
     }
 
-    /// Decides by the mean with no repeat more; where that is undecided, finds how many more
+    /// Decides by the mean of the present repeats; where that is undecided, finds how many more
     /// would decide if mean and scatter stay as they are.
     fn decide(margins: Margins, with_more: impl Fn(usize) -> Mean) -> Self {
         let [within, bias] = [margins.within, margins.bias].map(f64::ln_1p);
@@ -160,18 +160,18 @@ impl Judgement {
     }
 }
 
-/// About how many more repeats decide; none: it is decided without one, or by too many.
+/// About how many more repeats decide; none: none is needed, or too many are.
 fn more_repeats(decides: impl Fn(usize) -> bool) -> Option<usize> {
     if decides(0) {
         return None;
     }
-    // It is about so many: each guess is a tenth more.
+    // An approximate number will do: each guess is a tenth more.
     let guesses = std::iter::successors(Some(1), |n| Some(n + (n / 10).max(1)));
     guesses.take_while(|n| *n <= MORE_MAX).find(|n| decides(*n))
 }
 
 impl Mean {
-    /// The mean of `n` values, if they scatter so much.
+    /// The mean of `n` values with this standard deviation.
     fn from_scatter(value: f64, scatter: f64, n: usize) -> Self {
         Self { value, error: scatter / (n as f64).sqrt(), freedom: n - 1 }
     }
@@ -192,21 +192,21 @@ impl Mean {
     }
 }
 
-/// How many standard errors on either side make the interval. Each is computed once: a judgement
-/// that is open asks for dozens.
+/// The number of standard errors on either side of the mean that make the interval. Each number is
+/// computed once: a judgement that is open asks for dozens.
 fn quantile(freedom: usize) -> f64 {
     static KNOWN: [OnceLock<f64>; 2 * MORE_MAX] = [const { OnceLock::new() }; 2 * MORE_MAX];
     let compute = || quantile_of_t(freedom, CONFIDENCE);
     KNOWN.get(freedom).map_or_else(compute, |known| *known.get_or_init(compute))
 }
 
-/// Which of several means are above the bound, so that none is in 99 of 100 cases where none is.
+/// Tells which means are above the bound. If none is, it finds none in 99 of 100 cases.
 pub fn means_above(means: &[Mean], bound: f64) -> Vec<bool> {
     holm_correction(&means.iter().map(|mean| mean.chance_above(bound)).collect::<Vec<_>>())
 }
 
-/// Which of several differences are no chance, by the probability of each, so that none is in 99 of
-/// 100 cases where all are (S. Holm, Scandinavian Journal of Statistics 6, 1979).
+/// Tells which differences are not chance, by the probability of each. If all are chance, it finds
+/// none in 99 of 100 cases (S. Holm, Scandinavian Journal of Statistics 6, 1979).
 pub(crate) fn holm_correction(chances: &[f64]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -236,16 +236,17 @@ pub struct Bounded {
     pub value: f64,
     /// The interval; none: too few trials.
     pub interval: Option<(f64, f64)>,
-    /// It is certainly between them, or certainly not; none: undecided.
+    /// Whether the value is certainly between them, or certainly not; none: undecided.
     pub inside: Option<bool>,
-    /// It equals a bound as far as was asked, and so is not inside.
+    /// Whether it equals a bound within the margin; then it is not inside.
     pub equal: bool,
     /// About how many more trials would decide; none: it is decided, or more than 1,000.
     pub more: Option<usize>,
 }
 
-/// Judges a value of each trial against two bounds, the lower one first; none without a finite one.
-/// A ratio that differs from a bound by less than the share `within` is equal to it.
+/// Judges the values of all trials against two bounds, the lower one first; none without values, or
+/// where a value is not finite. A ratio that differs from a bound by less than the share `within`
+/// is equal to it.
 pub fn judge_bounds(
     values: &[f64],
     (low, high): (f64, f64),
@@ -309,7 +310,7 @@ mod tests {
     /// A generator of one pair's noise.
     type Noise = fn(&mut Random) -> f64;
 
-    /// Pairs until it is decided, and how.
+    /// The number of pairs until a decision, and the decision.
     fn run(random: &mut Random, noise: Noise, scatter: f64, effect: f64) -> (usize, Decision) {
         let mut logs = Vec::new();
         for look in LOOKS {
@@ -327,9 +328,9 @@ mod tests {
         const RUNS: u32 = 2000;
         let mut random = Random::new(11);
         let ends: Vec<_> = (0..RUNS).map(|_| run(&mut random, noise, scatter, effect)).collect();
-        let so = ends.iter().filter(|(_, end)| *end == decision).count();
+        let matching = ends.iter().filter(|(_, end)| *end == decision).count();
         let pairs: usize = ends.iter().map(|(pairs, _)| pairs).sum();
-        (so as f64 / f64::from(RUNS), pairs as f64 / f64::from(RUNS))
+        (matching as f64 / f64::from(RUNS), pairs as f64 / f64::from(RUNS))
     }
 
     #[test]
@@ -395,8 +396,8 @@ mod tests {
         assert_eq!((next_look(4), next_look(32)), (Some(6), None));
     }
 
-    /// With 3 % within a run and 10 % between runs, equals are called different as often as at
-    /// any one look, and what differs is found by a few runs of each.
+    /// With 3 % within a run and 10 % between runs, equals are called different as often as at any
+    /// one look, and a real difference is found by a few runs of each.
     #[test]
     fn runs_are_judged_by_their_own_scatter() {
         let mut random = Random::new(5);
@@ -451,9 +452,9 @@ mod tests {
             let judged = judge_bounds(values, bounds, Scale::Ratios, within).unwrap();
             (judged.inside, judged.equal)
         };
-        let one = [1.001, 0.999, 1.002, 0.998];
-        assert_eq!(judged(&one, None), (None, false));
-        assert_eq!(judged(&one, Some(0.03)), (Some(false), true));
+        let about_one = [1.001, 0.999, 1.002, 0.998];
+        assert_eq!(judged(&about_one, None), (None, false));
+        assert_eq!(judged(&about_one, Some(0.03)), (Some(false), true));
         assert_eq!(judged(&[1.0; 4], Some(0.03)), (Some(false), true));
         // A small difference that is certain is a difference.
         assert_eq!(judged(&[1.010, 1.011, 1.009, 1.010], Some(0.03)), (Some(true), false));

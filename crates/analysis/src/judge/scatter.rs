@@ -10,7 +10,7 @@ use crate::figures::scatter::Scatter;
 use crate::figures::windows::TrialWindows;
 use crate::stats::{mean, squares_from_mean};
 
-/// A phase is lengthened where that saves at least this factor, and by no more than the other.
+/// The least and the largest factor by which a longer phase is advised.
 const LONGER_LEAST: f64 = 1.5;
 const LONGER_MOST: f64 = 8.0;
 
@@ -20,9 +20,9 @@ const TRIALS_MIN: usize = 4;
 /// The components of a variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Components {
-    /// Of a trial's mean.
+    /// The variance of a trial's mean.
     total: f64,
-    /// Of one window.
+    /// The variance of one window.
     window: f64,
     /// The part of `total` that is not from windows; below 0 by chance where there is none.
     trial: f64,
@@ -42,7 +42,7 @@ fn components(trials: &[Vec<f64>]) -> Option<Components> {
 }
 
 impl Scatter {
-    /// Of a role and the base's, trial by trial; none where too little is known.
+    /// The scatter of a role's ratio to the base's, trial by trial; none where too little is known.
     pub(crate) fn between(base: &[TrialWindows], new: &[TrialWindows]) -> Option<Self> {
         let partner = |one: &TrialWindows| base.iter().find(|other| other.trial == one.trial);
         let pairs: Vec<_> = new.iter().filter_map(|one| Some((partner(one)?, one))).collect();
@@ -91,22 +91,22 @@ mod tests {
         components(&all).unwrap()
     }
 
-    /// Over many runs each component is what it was made of, within 5 %.
+    /// Over many runs each component is recovered within 5 %.
     #[test]
     fn the_components_of_a_variance_are_recovered() {
         let mut noise = Random::new(1);
-        for made @ [trial, window] in [[0.02, 0.01], [0.01, 0.05], [0.0, 0.03]] {
-            let runs: Vec<Components> = (0..4_000).map(|_| simulate(&mut noise, made)).collect();
+        for parts @ [trial, window] in [[0.02, 0.01], [0.01, 0.05], [0.0, 0.03]] {
+            let runs: Vec<Components> = (0..4_000).map(|_| simulate(&mut noise, parts)).collect();
             let mean_of =
                 |part: fn(&Components) -> f64| mean(&runs.iter().map(part).collect::<Vec<_>>());
             let (recovered_trial, recovered_window) =
                 (mean_of(|run| run.trial), mean_of(|run| run.window));
-            assert!((recovered_window / (window * window) - 1.0).abs() < 0.05, "{made:?}");
-            // Of what the mean of a trial scatters by.
+            assert!((recovered_window / (window * window) - 1.0).abs() < 0.05, "{parts:?}");
+            // In proportion to the variance of a trial's mean.
             let allowed = 0.05 * (trial * trial + window * window / 10.0);
             assert!(
                 (recovered_trial - trial * trial).abs() < allowed,
-                "{made:?}: {recovered_trial}"
+                "{parts:?}: {recovered_trial}"
             );
         }
     }

@@ -1,6 +1,6 @@
-//! What a run decides: its primary figures, each over the base's. They are operations per second of
-//! each role, the p99 of response times of one on a schedule, and records per second of
-//! each load. All others describe.
+//! The decided and undecided figures of a run: its primary figures, each over the base's. They are
+//! operations per second of each role, the p99 of response times of a role on a schedule, and
+//! records per second of each load. All other figures only describe.
 
 use crate::figures::Figures;
 use crate::figures::engines::title;
@@ -12,7 +12,7 @@ use crate::judge::rule::more_in_words;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// So many undecided figures are named; the rest is counted.
+/// The most undecided figures that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
 /// The verdicts of a run.
@@ -47,7 +47,7 @@ impl Verdicts {
     pub fn from_figures(figures: &Figures) -> Self {
         let mut verdicts = Self::default();
         let runs = figures.groups.iter().flat_map(|group| &group.runs);
-        let named = has_several(runs.map(|run| run.phase.as_str()));
+        let with_phase = has_several(runs.map(|run| run.phase.as_str()));
         for group in &figures.groups {
             let mut add = |scope: String, relative: &Option<RelativeTo>| {
                 verdicts.add((figures, group), scope, relative.as_ref());
@@ -58,7 +58,7 @@ impl Verdicts {
             }
             for run in &group.runs {
                 for (at, role) in run.roles.iter().enumerate() {
-                    let phase = if named { format!("{} ", run.phase) } else { String::new() };
+                    let phase = if with_phase { format!("{} ", run.phase) } else { String::new() };
                     let scope = format!("{phase}{}", role.role);
                     let threads = group.threads_swept.map_or_else(String::new, |_| {
                         format!(", {}", threads_in_words(&figures.groups.iter(), group, run, at))
@@ -84,7 +84,7 @@ impl Verdicts {
         self.description_with_remedy(None)
     }
 
-    /// The same with a remedy: before the list, whose end a screen may cut.
+    /// The description with a remedy before the list, whose end a screen may cut.
     pub fn description_with_remedy(&self, remedy: Option<&str>) -> Option<String> {
         let decided = self.figures - self.undecided.len();
         if self.undecided.is_empty() {

@@ -7,7 +7,7 @@
 use super::student::{mean, means_differ};
 use std::ops::Range;
 
-/// The probability of a point by chance alone: first while points are searched, then for good.
+/// A point's probability by chance is below this: `WEAK` in the search, `STRONG` in the result.
 const WEAK: f64 = 0.01;
 const STRONG: f64 = 0.001;
 /// Points are searched in windows of this many values, each half a window further: a large change
@@ -88,22 +88,22 @@ fn split_at_point<'v>(
     (&values[from..point], &values[point..to])
 }
 
-/// The ranges between the points.
+/// Returns the ranges between the points.
 fn levels(points: &[usize], all: usize) -> impl Iterator<Item = Range<usize>> {
     let from = std::iter::once(0).chain(points.iter().copied());
     let to = points.iter().copied().chain(std::iter::once(all));
     from.zip(to).map(|(from, to)| from..to)
 }
 
-/// The point of a range that divides it, or a beginning of it, best: the one with the largest
-/// energy distance, and that distance.
+/// Returns the point of a range with the largest energy distance between its two sides, and that
+/// distance. The right side may end before the range does.
 fn find_best_split(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
     let values_in_level = &values[level.clone()];
     let mut best: Option<(usize, f64)> = None;
     for point in 1..values_in_level.len() {
         let (left, right) = values_in_level.split_at(point);
         let within_left = sum_distances(left);
-        // The sums between the two sides, and inside the right one, as it grows.
+        // Sums of distances between the two sides, and inside the right side, which grows.
         let (mut between, mut within_right) = (0.0, 0.0);
         for (index, value) in right.iter().enumerate() {
             between += left.iter().map(|other| (value - other).abs()).sum::<f64>();

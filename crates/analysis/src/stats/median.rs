@@ -29,7 +29,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The narrowest pair of order statistics, equally far from both ends, that holds the median with
-/// at least 95 % confidence; none below six values, where even the extremes do not.
+/// at least 95 % confidence. None below six values: not even the extremes reach it there.
 ///
 /// The number of values below the median is binomial with p = 1/2, so the k-th smallest and k-th
 /// largest of n enclose it with probability 1 - 2 P(B(n, 1/2) < k): distribution-free (W. J.

@@ -8,7 +8,8 @@ mod quantile;
 mod random;
 mod student;
 
-/// With fewer repeats nothing is decided: of pairs, of trials at a bound, of runs of both sides.
+/// The fewest repeats that decide anything: pairs of trials, trials at a bound, or runs of both
+/// sides together.
 pub const LEAST: usize = 4;
 
 pub use divisive::change_points;

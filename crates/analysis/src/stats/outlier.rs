@@ -3,8 +3,8 @@
 use super::student::mean;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// The indices of values that lie too far from the others: among equal, normal values there is any
-/// with this chance. At most a third of the values are tested.
+/// Returns the indices of values that lie too far from the others. For values of one normal
+/// distribution, `chance` is the probability of any. At most a third of the values are tested.
 ///
 /// The generalized extreme Studentized deviate (B. Rosner, Technometrics 25, 1983): removes the
 /// value farthest from the mean, one after the other; the outliers are those up to the last that
@@ -33,7 +33,7 @@ pub fn outliers(values: &[f64], chance: f64) -> Vec<usize> {
     removed
 }
 
-/// The bound of a step's deviate at this chance, if there is no outlier.
+/// Returns the critical value of a step's deviate at this chance; none if too few values remain.
 fn critical(n: usize, step: usize, chance: f64) -> Option<f64> {
     let (remaining, freedom) = ((n - step) as f64, (n - step).checked_sub(1)? as f64);
     let sure = 1.0 - chance / (2.0 * (remaining + 1.0));
@@ -45,7 +45,8 @@ fn critical(n: usize, step: usize, chance: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Rosner's own values, and what he and the NIST/SEMATECH e-Handbook (1.3.5.17.3) find.
+    /// Rosner's values, and the outliers that he and the NIST/SEMATECH e-Handbook (1.3.5.17.3)
+    /// find.
     #[test]
     fn as_rosner_found_them() {
         let values = [

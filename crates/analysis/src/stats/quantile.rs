@@ -2,8 +2,8 @@
 
 use hdrhistogram::Histogram;
 
-/// A quantile needs this many samples beyond it: p99.9 needs 10,000 samples, p99.99 100,000. Below
-/// the median the samples below it count: p0.1 needs 10,000, too.
+/// A quantile needs this many samples beyond it: p99.9 needs 10,000 samples, p99.99 100,000. For a
+/// quantile below the median, the samples below it count: p0.1 needs 10,000, too.
 pub const SAMPLES_BEYOND: f64 = 10.0;
 
 /// How many samples quantile `q` needs.
@@ -17,7 +17,7 @@ pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (histogram.len() >= samples_needed(q)).then(|| histogram.value_at_quantile(q))
 }
 
-/// The same for ascending values with their counts, `all` in sum.
+/// Quantile `q` of ascending values with their counts, whose sum is `all`.
 pub fn quantile_of_counts(
     counts: impl IntoIterator<Item = (u64, u64)>,
     all: u64,

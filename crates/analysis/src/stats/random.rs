@@ -8,7 +8,7 @@ impl Random {
         Self(seed)
     }
 
-    /// An index below `n`, all equally likely: to within n / 2^64, which a few trials do not see.
+    /// An index below `n`, each equally likely to within n / 2^64, which a few trials cannot show.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,19 +17,19 @@ impl Random {
         (draw >> 64) as usize
     }
 
-    /// Normal, with a standard deviation of 1 (Box and Muller).
+    /// A normally distributed value with a standard deviation of 1 (Box and Muller).
     pub(crate) fn normal(&mut self) -> f64 {
         let [u, v] = [(); 2].map(|()| (self.below(1 << 52) as f64 + 0.5) / 2_f64.powi(52));
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// Student's t with three degrees of freedom.
+    /// A value of Student's t with three degrees of freedom.
     pub(crate) fn heavy_tailed(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt()
     }
 
-    /// Normal, but one in ten is six times as far out.
+    /// A normally distributed value; one in ten is six times as far out.
     pub(crate) fn spiky(&mut self) -> f64 {
         let spike = if self.below(10) == 0 { 6.0 } else { 1.0 };
         spike * self.normal()

@@ -1,4 +1,4 @@
-//! Student's t: the mean of a handful of values, and whether two have different ones.
+//! Student's t: the mean of a few values, and whether two samples have different means.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
@@ -19,13 +19,14 @@ pub fn means_differ(left: &[f64], right: &[f64]) -> Option<f64> {
     Some((2.0 * beyond).min(1.0))
 }
 
-/// How many standard errors on either side hold the share `sure`, at these degrees of freedom.
+/// The number of standard errors on either side of the mean that hold the share `sure`, at
+/// `freedom` degrees of freedom.
 pub fn quantile_of_t(freedom: usize, sure: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
     t.map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + sure / 2.0))
 }
 
-/// The probability of a mean at least so many standard errors above the true one.
+/// The probability that a mean lies at least `errors` standard errors above the true one.
 pub fn tail_of_t(freedom: usize, errors: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
     t.map_or(1.0, |t| t.sf(errors))

@@ -1,4 +1,4 @@
-//! The first rank's head, in the words that ranks and program say.
+//! Tests of the coordinator with messages of ranks and of the program.
 
 use super::*;
 use kvdyno_engine::{Counters, DataShape, Durability, Options, Value};
@@ -80,7 +80,7 @@ fn ready(gets: u64) -> Report {
     event(Event::Ready { phase: 0, usage, counters })
 }
 
-/// What a rank's worker says of its threads.
+/// The last report of a rank's worker in a phase, with these threads.
 fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Report {
     let count = u64::from(threads) * 100;
     let errors = BTreeMap::from([(ErrorClass::Conflict, errors)]);
@@ -113,13 +113,13 @@ fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Repor
     })
 }
 
-/// Ready, go, and what both ranks then say.
+/// Runs a phase: ready, go, and then the reports of both ranks.
 fn measured(coordinator: &mut Coordinator, reports: [Report; 2]) -> Vec<Action> {
     assert_eq!(coordinator.receive(1, ready(20)), []);
-    let turns = coordinator.receive(0, ready(20));
-    let [Action::Clocks, Action::Say(Event::Ready { phase: 0, usage, .. })] = turns.as_slice()
+    let actions = coordinator.receive(0, ready(20));
+    let [Action::Clocks, Action::Say(Event::Ready { phase: 0, usage, .. })] = actions.as_slice()
     else {
-        panic!("{turns:?}")
+        panic!("{actions:?}")
     };
     assert_eq!(usage.user_ns, 14);
     coordinator
@@ -134,15 +134,15 @@ fn measured(coordinator: &mut Coordinator, reports: [Report; 2]) -> Vec<Action> 
 #[test]
 fn what_all_have_said_is_said_once() {
     let mut coordinator = coordinator();
-    let turns =
+    let actions =
         measured(&mut coordinator, [finished(2, 21, 0, 50_000), finished(1, 320, 1, 46_300)]);
     let [
         Action::Say(Event::Finished {
             wall_ns, roles, counters: read, ranks, live_records, ..
         }),
-    ] = turns.as_slice()
+    ] = actions.as_slice()
     else {
-        panic!("{turns:?}")
+        panic!("{actions:?}")
     };
     assert_eq!(*live_records, Some(30), "the first rank's are those loaded");
     assert_eq!((*wall_ns, roles[0].threads, roles[0].ops["get"].count), (1_000_000_502, 3, 300));
@@ -194,7 +194,7 @@ fn a_rank_that_is_lost_ends_all_once() {
     assert_eq!(coordinator.receive(0, lost()), [], "the others follow from it");
 }
 
-/// One rank was over before the stop came and went on to the end; the others follow.
+/// One rank had finished the phase before the stop came, and went on to its end; the others follow.
 #[test]
 fn a_stop_is_everybodys_and_ends_in_order() {
     let mut coordinator = coordinator();
@@ -207,8 +207,8 @@ fn a_stop_is_everybodys_and_ends_in_order() {
     assert_eq!(coordinator.receive(0, event(Event::Done { drift_ppm: None })), []);
     assert_eq!(coordinator.receive(0, Report::Ended), []);
     assert!(matches!(coordinator.receive(1, finished(1, 0, 0, 0))[..], [Action::Say(_)]));
-    let turns = coordinator.control(Control::Go);
-    assert_eq!(turns, [Action::Gather, Action::Order(Order::Go)]);
+    let actions = coordinator.control(Control::Go);
+    assert_eq!(actions, [Action::Gather, Action::Order(Order::Go)]);
     assert!(matches!(
         coordinator.receive(1, event(Event::Closed { took_ns: 3 }))[..],
         [Action::Say(_)]
@@ -231,7 +231,7 @@ fn ranks_that_end_before_the_program_says_go_lose_no_slices() {
     assert_eq!(coordinator.control(Control::Go), [Action::Gather, Action::Over]);
 }
 
-/// What a rank's worker says that has failed in the phase.
+/// The report of a rank's worker that has failed in the phase.
 fn failed_early() -> Report {
     let Report::Event { event: mut finished } = finished(1, 1, 0, 0) else { unreachable!() };
     if let Event::Finished { failed, .. } = &mut finished {
@@ -240,7 +240,7 @@ fn failed_early() -> Report {
     event(finished)
 }
 
-/// The others are told to end at once, and are kept with what they did; then the case fails.
+/// The other ranks are told to end at once and keep their results; then the case fails.
 #[test]
 fn a_rank_that_fails_in_a_phase_ends_it_for_all() {
     let mut coordinator = coordinator();
@@ -250,9 +250,9 @@ fn a_rank_that_fails_in_a_phase_ends_it_for_all() {
     assert!(!coordinator.is_doomed());
     assert_eq!(coordinator.receive(1, failed_early()), [Action::Order(Order::Cut)]);
     assert!(coordinator.is_doomed(), "the first is still at work");
-    let turns = coordinator.receive(0, finished(2, 7, 0, 0));
-    let [Action::Say(Event::Finished { ranks, .. })] = turns.as_slice() else {
-        panic!("{turns:?}")
+    let actions = coordinator.receive(0, finished(2, 7, 0, 0));
+    let [Action::Say(Event::Finished { ranks, .. })] = actions.as_slice() else {
+        panic!("{actions:?}")
     };
     assert_eq!(ranks.len(), 2);
     assert!(!coordinator.is_doomed(), "all have ended the phase");
@@ -269,16 +269,16 @@ fn ranks_that_do_not_end_a_phase_are_not_waited_for() {
     coordinator.receive(1, ready(0));
     coordinator.control(Control::Go);
     coordinator.receive(1, failed_early());
-    let turns = coordinator.give_up();
-    let [Action::Say(Event::Failed { message, .. }), rest @ ..] = turns.as_slice() else {
-        panic!("{turns:?}")
+    let actions = coordinator.give_up();
+    let [Action::Say(Event::Failed { message, .. }), rest @ ..] = actions.as_slice() else {
+        panic!("{actions:?}")
     };
     assert_eq!(message, "rank 1 of 2 (node1): the server is gone");
     assert_eq!(rest, [Action::Order(Order::End), Action::Over]);
     assert_eq!(coordinator.give_up(), [], "once");
 }
 
-/// It would do everything that all ranks are to do together.
+/// Such a worker would do what all ranks are to do together.
 #[test]
 fn a_worker_that_knows_of_no_crew_does_not_begin() {
     let opened = |crew| event(Event::Opened { took_ns: 3, crew });
@@ -290,9 +290,9 @@ fn a_worker_that_knows_of_no_crew_does_not_begin() {
         coordinator.receive(1, opened(seat(1)))[..],
         [Action::Say(Event::Opened { .. })]
     ));
-    let turns = deaf.receive(1, opened(None));
-    let [Action::Say(Event::Failed { phase: None, message, .. }), ..] = turns.as_slice() else {
-        panic!("{turns:?}")
+    let actions = deaf.receive(1, opened(None));
+    let [Action::Say(Event::Failed { phase: None, message, .. }), ..] = actions.as_slice() else {
+        panic!("{actions:?}")
     };
     assert!(
         message.starts_with(

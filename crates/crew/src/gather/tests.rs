@@ -1,4 +1,4 @@
-//! Ranks that pass slices up a tree, against one that hears all.
+//! Compares ranks that pass slices up a tree with one rank that receives all.
 
 use super::*;
 use crate::log::CrewLog;
@@ -22,7 +22,7 @@ fn each_rank_is_below_one_other() {
     assert_eq!(ranks_below(0, 1000).count(), 10, "the first hears ten of a thousand");
 }
 
-/// Of each rank's worker so many slices, with so many times in each.
+/// The number of times in each slice of a rank's worker.
 fn slices_of(rank: u64, ranks: u64) -> Vec<u64> {
     // Some end early, one has nothing at all, some have slices in which nothing ended.
     let many = if rank == 5 { 0 } else { 40 - (rank * 7) % 11 };
@@ -35,7 +35,7 @@ fn bytes(dir: &Path) -> [Vec<u8>; 2] {
     ["series.ndjson", "latency.hlog"].map(|name| std::fs::read(dir.join(name)).unwrap())
 }
 
-/// One rank that hears all.
+/// Gathers all slices on one rank.
 fn flat(dirs: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
     let mut all: Vec<_> = dirs.iter().map(|dir| RankFiles::open(dir).unwrap()).collect();
     std::fs::create_dir(to).unwrap();
@@ -51,7 +51,8 @@ fn flat(dirs: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
     }
 }
 
-/// Messages take some turns, others more; a rank's worker is done after some.
+/// Gathers all slices through a tree. Messages take different numbers of turns, and workers are
+/// done at different turns.
 fn tree(dirs: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
     let ranks = dirs.len() as u32;
     let mut files: Vec<_> = dirs.iter().map(|dir| RankFiles::open(dir).unwrap()).collect();

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 const SECOND: u64 = 1_000_000_000;
 pub(crate) const PHASE: u64 = 1_000 * SECOND;
 
-/// A worker's files: of each slice so many times, drawn by the rank.
+/// Writes a worker's files. `slices` has the number of times in each slice; the times themselves
+/// depend on the rank. Returns all times.
 pub(crate) fn worker(dir: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
     std::fs::create_dir(dir).unwrap();
     let mut log = CrewLog::create(dir, PHASE - SECOND * rank).unwrap();
@@ -44,7 +45,7 @@ pub(crate) fn worker(dir: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
     all
 }
 
-/// One rank that hears all: each's slices, from the same one on.
+/// Adds the slices of all ranks, as one rank that receives all of them does.
 fn add_all(log: &mut CrewLog, by_rank: &[Vec<RankSlice>]) -> io::Result<()> {
     let slices = by_rank.iter().map(Vec::len).max().unwrap_or(0);
     for index in 0..slices {

@@ -1,4 +1,5 @@
-//! Engines under other defaults: the kit opens with the defaults, in the weakest durability class.
+//! Engines under other defaults. The kit opens an engine with its defaults, in the weakest
+//! durability class; an adjusted engine lets it check others.
 
 use crate::{
     Counters, DataShape, Description, Durability, Engine, EngineEvent, Location, Options, Result,
@@ -7,7 +8,7 @@ use crate::{
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// What is different about an engine.
+/// A change to an engine's description and options.
 pub trait Adjust: Send + Sync + 'static {
     /// The engine.
     type Engine: Engine;
@@ -21,7 +22,7 @@ pub trait Adjust: Send + Sync + 'static {
     }
 }
 
-/// An engine with a difference.
+/// An engine with the change `A`.
 #[derive(Debug)]
 pub struct Adjusted<A: Adjust>(A::Engine);
 
@@ -68,7 +69,7 @@ impl<A: Adjust> Engine for Adjusted<A> {
 /// An engine in one durability class: none, async and commit are 0, 1 and 2.
 pub type Only<E, const CLASS: usize> = Adjusted<Class<E, CLASS>>;
 
-/// The difference of [`Only`].
+/// The change that makes [`Only`].
 #[derive(Debug)]
 pub struct Class<E, const CLASS: usize>(PhantomData<E>);
 

@@ -81,10 +81,10 @@ impl<E: Engine> DynEngine for Opened<E> {
     }
 }
 
-/// Gets the answers of operations in flight.
+/// A closure that is shown the answers of operations in flight.
 type Answered<'a> = dyn FnMut(u32, Result<Option<&[u8]>>) + 'a;
 
-/// What writes the new value of a read-modify-write.
+/// A closure that writes the new value of a read-modify-write.
 type Change<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) + 'a;
 
 pub(super) trait DynSession {
@@ -244,7 +244,7 @@ pub(super) trait DynGraph {
     ) -> Result<u64>;
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64>;
     fn load(&mut self, chunk: &Chunk<'_>) -> Result<()>;
-    /// Of the whole graph.
+    /// Audits the whole graph.
     fn audit(&mut self, visit: &mut dyn FnMut(Audited)) -> Result<u64>;
 }
 

@@ -5,7 +5,7 @@ use super::field::{Field, Outcome, Stop, expect, expect_value, get, require_abil
 use crate::TimeToLive;
 use std::time::{Duration, Instant};
 
-/// Servers look at the clock now and then, and on a busy machine late.
+/// How late a record may end: servers look at the clock now and then, and on a busy machine late.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Longer than the 30 days from which on memcached takes a number for a date.
@@ -16,7 +16,7 @@ fn claimed_ttl(field: &Field<'_>) -> Result<TimeToLive, Stop> {
     claimed.ok_or_else(|| Stop::Skip("the engine does not claim times to live".to_owned()))
 }
 
-/// A time that a check waits for.
+/// A time to live that a check can wait for.
 fn short_ttl(claimed: TimeToLive) -> Duration {
     Duration::from_nanos(claimed.unit_ns.saturating_mul(2)).max(Duration::from_secs(1))
 }
@@ -43,7 +43,7 @@ pub(super) fn ends(field: &Field<'_>) -> Outcome {
     for number in [stays, overwritten, lasts] {
         expect_value(&mut session, &field.key(number), Some(&value(number, 1, 100)))?;
     }
-    // Its place can be written again.
+    // The key of an expired record can be written again.
     session.put(&field.key(ends), &value(ends, 2, 50))?;
     expect_value(&mut session, &field.key(ends), Some(&value(ends, 2, 50)))?;
     drop(session);
@@ -69,7 +69,7 @@ pub(super) fn ends_in_flight(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// The record is there, unless this machine was too slow to look in time: an engine may count the
+/// Expects the record, unless this machine was too slow to look in time: an engine may count the
 /// unit that has begun.
 fn expect_alive(
     field: &Field<'_>,
@@ -84,7 +84,7 @@ fn expect_alive(
     })
 }
 
-/// The record ends, soon after its time.
+/// Expects the record to end soon after its time.
 fn expect_end(
     field: &Field<'_>,
     session: &mut BoxSession<'_>,

@@ -1,10 +1,10 @@
-//! What checks work with: fresh locations, open engines, keys and values that differ.
+//! The tools of the checks: fresh locations, open engines, keys and values that differ.
 
 use super::erased::{BoxEngine, BoxSession, OpenFn};
 use crate::{Capabilities, DataShape, Description, Durability, Error, Location, Options, Result};
 use std::cell::RefCell;
 
-/// What a check returns: passed, or why it stopped.
+/// The result of a check: passed, or why it stopped.
 pub(super) type Outcome = std::result::Result<(), Stop>;
 
 /// Why a check stopped.
@@ -155,9 +155,9 @@ pub(super) fn value(number: u64, version: u64, bytes: usize) -> Vec<u8> {
 }
 
 /// The version in a value of `number`, if the value is whole.
-pub(super) fn parse_version(number: u64, shown: &[u8]) -> Option<u64> {
-    let version = u64::from_le_bytes(shown.get(8..16)?.try_into().ok()?);
-    (shown == value(number, version, shown.len())).then_some(version)
+pub(super) fn parse_version(number: u64, bytes: &[u8]) -> Option<u64> {
+    let version = u64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?);
+    (bytes == value(number, version, bytes.len())).then_some(version)
 }
 
 /// `SplitMix64`'s step (Steele, Lea, Flood 2014).
@@ -170,9 +170,9 @@ pub(super) fn mix(state: u64) -> u64 {
 
 /// The value under `key`, copied.
 pub(super) fn get(session: &mut BoxSession<'_>, key: &[u8]) -> Result<Option<Vec<u8>>> {
-    let mut shown = None;
-    session.get(key, &mut |value| shown = value.map(<[u8]>::to_vec))?;
-    Ok(shown)
+    let mut copy = None;
+    session.get(key, &mut |value| copy = value.map(<[u8]>::to_vec))?;
+    Ok(copy)
 }
 
 /// Fails unless `key` holds exactly `expected`.

@@ -43,7 +43,8 @@ fn run_in_flight(
     run_in_flight_seen(session, submit, |_, _| ())
 }
 
-/// Does something to each record with [`DEPTH`] in flight. Tickets come free out of order.
+/// Submits an operation for each record, [`DEPTH`] of them in flight. Tickets come free out of
+/// order.
 fn run_in_flight_seen(
     session: &mut BoxSession<'_>,
     submit: impl Fn(&mut BoxSession<'_>, u32, u64) -> crate::Result<()>,

@@ -59,23 +59,23 @@ fn link_key(id1: u64, id2: u64) -> LinkKey {
     LinkKey { id1, kind: KIND, id2 }
 }
 
-/// Numbers from 1 on, of a store that numbers nodes itself too.
+/// Checks requests of nodes. Their ids begin at 1, as in a store that numbers nodes itself.
 pub(super) fn nodes(field: &Field<'_>) -> Outcome {
     check_each_way(field, |_, _, graph| {
         let long = vec![9; 5000];
         graph.load(&Chunk { nodes: &[(1, node(1, b"first"))], ..Chunk::default() })?;
         graph.add_node(2, &node(1, &long))?;
-        let shown = |graph: &mut BoxGraph<'_>, id| -> Result<_> {
-            let mut shown = None;
+        let fetch = |graph: &mut BoxGraph<'_>, id| -> Result<_> {
+            let mut found = None;
             graph.get_node(id, &mut |node| {
-                shown = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
+                found = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
             })?;
-            Ok(shown)
+            Ok(found)
         };
         let expected = |version, data: &[u8]| Some((3, version, 1_700_000_000, data.to_vec()));
-        let loaded = shown(graph, 1)?;
+        let loaded = fetch(graph, 1)?;
         expect(loaded == expected(1, b"first"), || format!("a loaded node reads {loaded:?}"))?;
-        expect(shown(graph, 2)? == expected(1, &long), || {
+        expect(fetch(graph, 2)? == expected(1, &long), || {
             "an added node reads \
             differently"
                 .into()
@@ -85,16 +85,16 @@ pub(super) fn nodes(field: &Field<'_>) -> Outcome {
             none"
                 .into()
         })?;
-        let updated = shown(graph, 1)?;
+        let updated = fetch(graph, 1)?;
         expect(updated == expected(8, b""), || format!("an updated node reads {updated:?}"))?;
         expect(graph.delete_node(1)?, || "delete of an existing node found none".into())?;
         expect(!graph.delete_node(1)?, || "a node was deleted twice".into())?;
         expect(!graph.update_node(1, &node(9, b"x"))?, || "a deleted node was updated".into())?;
-        expect(shown(graph, 1)?.is_none(), || "a deleted node still exists".into())
+        expect(fetch(graph, 1)?.is_none(), || "a deleted node still exists".into())
     })
 }
 
-/// Written, hidden, shown again and written anew: what a list, a look for some and the count say.
+/// Checks lists, lookups and counts after links were written, hidden, shown again and overwritten.
 pub(super) fn links(field: &Field<'_>) -> Outcome {
     check_each_way(field, |_, _, graph| {
         let add = |graph: &mut BoxGraph<'_>, id2, time, data, expected| {
@@ -151,14 +151,14 @@ fn expect_links(
     expected: &[(u64, u64)],
 ) -> Outcome {
     let (mut actual, mut others) = (Vec::new(), 0);
-    let shown = graph.list_links(5, KIND, oldest..=newest, limit, &mut |link| {
+    let count = graph.list_links(5, KIND, oldest..=newest, limit, &mut |link| {
         let data: &[u8] = if link.time == 200 { b"new" } else { b"data" };
         let intact = link.visible && link.version == 2 && link.data == data;
         others += u64::from(!intact || link.key.id1 != 5 || link.key.kind != KIND);
         actual.push((link.key.id2, link.time));
     })?;
     expect(others == 0, || format!("{others} links of a list differ from what was written"))?;
-    expect(actual == expected && shown == expected.len() as u64, || {
+    expect(actual == expected && count == expected.len() as u64, || {
         format!(
             "list from {oldest} to {newest}, limit {limit}: expected {expected:?}, found \
             {actual:?}"
@@ -171,7 +171,7 @@ fn expect_count(graph: &mut BoxGraph<'_>, id: u64, expected: u64) -> Outcome {
     expect(count == expected, || format!("count of node {id}: expected {expected}, found {count}"))
 }
 
-/// In the order of nodes.
+/// Audits the graph. Returns the counts in the order of nodes.
 fn audit_sorted(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
     let mut all = Vec::new();
     graph.audit(&mut |one| all.push(one))?;
@@ -179,7 +179,7 @@ fn audit_sorted(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
     Ok(all)
 }
 
-/// A load in parts, one of them of several pages; and an audit finds a count that is wrong.
+/// Checks a load in parts, one of them of several pages, and an audit that finds a wrong count.
 pub(super) fn load(field: &Field<'_>) -> Outcome {
     const LINKS: u64 = 2500;
     check_each_way(field, |_, _, graph| {
@@ -196,11 +196,11 @@ pub(super) fn load(field: &Field<'_>) -> Outcome {
         expect(audited_nodes == LINKS, || {
             format!("expected {LINKS} audited nodes, found {audited_nodes}")
         })?;
-        let mut says: Vec<_> = all.iter().map(|one| (one.id, one.count, one.links)).collect();
-        says.sort_unstable();
+        let mut rows: Vec<_> = all.iter().map(|one| (one.id, one.count, one.links)).collect();
+        rows.sort_unstable();
         let half = LINKS - of_first;
         let expected = [(1, of_first, of_first), (2, half - wrong, half), (9, 4, 0), (12, 0, 1)];
-        expect(says == expected, || format!("audit: expected {expected:?}, found {says:?}"))?;
+        expect(rows == expected, || format!("audit: expected {expected:?}, found {rows:?}"))?;
         let right = all.iter().filter(|one| one.is_right()).count();
         expect(right == 1, || format!("expected one right count of four, found {right}"))
     })

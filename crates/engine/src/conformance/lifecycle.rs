@@ -40,7 +40,7 @@ pub(super) fn describes_itself(field: &Field<'_>) -> Outcome {
     expect(unknown.resolve(description).is_err(), || "an unknown option is accepted".to_owned())
 }
 
-/// Each option is opened with its default alone, and with every other word it may take.
+/// Opens the engine with its defaults, and with every other word of each option in turn.
 /// A combination may be refused, but as `Invalid` or `Unsupported`, and at `open`.
 pub(super) fn opens_with_every_word(field: &Field<'_>) -> Outcome {
     round_trip_with(field, &field.options())?;
@@ -58,7 +58,8 @@ pub(super) fn opens_with_every_word(field: &Field<'_>) -> Outcome {
     Ok(())
 }
 
-/// With the memory of a small machine, for shares of it.
+/// Opens the engine with every preset, with the memory of a small machine for options that are a
+/// share of it.
 pub(super) fn opens_with_every_preset(field: &Field<'_>) -> Outcome {
     const MEMORY: u64 = 512 << 20;
     for preset in Preset::ALL {
@@ -181,12 +182,12 @@ pub(super) fn counters_and_events(field: &Field<'_>) -> Outcome {
     let engine = field.open(2000)?;
     fill(field, &engine, 2000)?;
     engine.settle(Duration::from_secs(20))?;
-    let named = engine.counters().keys().all(|name| !name.is_empty());
-    expect(named, || "a counter has no name".to_owned())?;
+    let all_named = engine.counters().keys().all(|name| !name.is_empty());
+    expect(all_named, || "a counter has no name".to_owned())?;
     let events = engine.events();
     let ordered = events.windows(2).all(|pair| pair[0].at_unix_ns <= pair[1].at_unix_ns);
     expect(ordered, || "events are not in the order of time".to_owned())?;
-    // Another clock than the system's time of day would put them outside of every phase.
+    // A clock other than the system's time of day would put events outside of every phase.
     let span = begun.saturating_sub(SECOND_NS)..=unix_ns() + SECOND_NS;
     let outside = events.iter().find(|event| !span.contains(&event.at_unix_ns));
     expect(outside.is_none(), || {
@@ -207,7 +208,7 @@ fn unix_ns() -> u64 {
     now.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Each key once in random order; all are counted, a sample is looked at.
+/// Writes each key once in random order, counts all of them and reads a sample.
 pub(super) fn random_load(field: &Field<'_>) -> Outcome {
     const KEYS: u64 = 20_000;
     field.require_contents()?;

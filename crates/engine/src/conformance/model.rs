@@ -72,7 +72,7 @@ fn step(longest: usize) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Walks the steps on a fresh database and on the model, and compares all there is at the end.
+/// Walks the steps on a fresh database and on the model, and compares all records at the end.
 fn walk(field: &Field<'_>, steps: &[Step]) -> Outcome {
     let (location, options) = (field.new_location()?, field.options());
     let mut walk = Walk { field, location, options, model: Model::new(), version: 0 };
@@ -109,7 +109,7 @@ impl Walk<'_, '_> {
         self.field.open_at(&self.location, &self.options, &self.field.shape(KEYS))
     }
 
-    /// Steps that the engine does not claim to be capable of are left out.
+    /// Performs one step. Leaves out steps that the engine does not claim to be capable of.
     fn step(&mut self, session: &mut BoxSession<'_>, step: &Step) -> Outcome {
         let capabilities = self.field.capabilities();
         match step {
@@ -164,15 +164,15 @@ impl Walk<'_, '_> {
         limit: u64,
         expected: impl Iterator<Item = (&'m u64, &'m Vec<u8>)>,
     ) -> Outcome {
-        let mut shown = Vec::new();
+        let mut found = Vec::new();
         let key = self.field.key(from);
         session.scan(Range::all(direction).from(&key).limit(limit), &mut |key, value| {
-            shown.push((key.to_vec(), value.to_vec()));
+            found.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         })?;
         let expected: Vec<_> =
             expected.map(|(&number, value)| (self.field.key(number), value.clone())).collect();
-        expect(shown == expected, || {
+        expect(found == expected, || {
             format!("scan {direction:?} from {from} limit {limit} shows wrong records")
         })
     }

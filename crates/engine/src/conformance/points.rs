@@ -34,9 +34,9 @@ pub(super) fn shows_value_once(field: &Field<'_>) -> Outcome {
     let mut session = engine.session()?;
     session.put(&field.key(1), &value(1, 1, 100))?;
     for number in [1, 2] {
-        let mut shown = 0;
-        session.get(&field.key(number), &mut |_| shown += 1)?;
-        expect(shown == 1, || format!("`visit` was called {shown} times for key {number}"))?;
+        let mut visits = 0;
+        session.get(&field.key(number), &mut |_| visits += 1)?;
+        expect(visits == 1, || format!("`visit` was called {visits} times for key {number}"))?;
     }
     drop(session);
     Ok(engine.close()?)
@@ -111,10 +111,10 @@ pub(super) fn multiget(field: &Field<'_>) -> Outcome {
     let numbers: Vec<u64> = (0..KEYS).map(|i| i * 37 % KEYS).chain([4]).collect();
     let keys: Vec<Vec<u8>> = numbers.iter().map(|&number| field.key(number)).collect();
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut shown = vec![0; slices.len()];
+    let mut visits = vec![0; slices.len()];
     let mut wrong = None;
     session.multiget(&slices, &mut |index, actual| {
-        shown[index] += 1;
+        visits[index] += 1;
         let number = numbers[index];
         let expected = (number.is_multiple_of(2)).then(|| value(number, 1, 60));
         if contents && actual != expected.as_deref() {
@@ -122,8 +122,8 @@ pub(super) fn multiget(field: &Field<'_>) -> Outcome {
         }
     })?;
     expect(wrong.is_none(), || format!("key {wrong:?} was shown with the wrong value"))?;
-    expect(shown.iter().all(|&times| times == 1), || {
-        format!("expected every index once, found {shown:?}")
+    expect(visits.iter().all(|&times| times == 1), || {
+        format!("expected every index once, found {visits:?}")
     })?;
     session.multiget(&[], &mut |_, _| wrong = Some(0))?;
     expect(wrong.is_none(), || "multiget without keys showed a value".to_owned())?;
@@ -131,7 +131,7 @@ pub(super) fn multiget(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// Above a limit the engine must return an error: storing less is worse.
+/// Expects an error of class `Invalid`: above a limit, storing less would be worse.
 pub(super) fn expect_refusal(result: Result<()>, what: &str) -> Outcome {
     match result {
         Err(error) if error.class == ErrorClass::Invalid => Ok(()),

@@ -1,4 +1,4 @@
-//! What came of the checks.
+//! The results of the checks.
 
 use crate::Description;
 use std::fmt;
@@ -8,27 +8,27 @@ use std::fmt;
 pub struct Report {
     /// The engine's name and version.
     pub engine: String,
-    /// In the order they ran.
+    /// The checks in the order they ran.
     pub checks: Vec<Check>,
 }
 
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was checked.
+    /// Its name, which says what was checked.
     pub name: &'static str,
-    /// What came of it.
+    /// Its result.
     pub verdict: Verdict,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// The engine passed.
     Passed,
     /// The engine does not claim the ability, for this reason.
     Skipped(String),
-    /// What went wrong.
+    /// The engine failed, as this says.
     Failed(String),
 }
 
@@ -38,7 +38,7 @@ impl Report {
         Self { engine, checks: Vec::new() }
     }
 
-    /// Nothing failed.
+    /// Whether no check failed.
     pub fn conforms(&self) -> bool {
         self.failures().next().is_none()
     }

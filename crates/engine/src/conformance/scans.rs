@@ -24,11 +24,11 @@ pub(super) fn walk_reverse(field: &Field<'_>) -> Outcome {
     check_direction(field, Direction::Reverse, walk_all)
 }
 
-/// Which way, through what is stored.
+/// The stored numbers and the direction through them.
 struct Course<'f, 'a> {
     field: &'f Field<'a>,
     direction: Direction,
-    /// Ascending.
+    /// The numbers of the stored keys, ascending.
     stored: Vec<u64>,
 }
 
@@ -59,7 +59,7 @@ fn store(field: &Field<'_>, session: &mut BoxSession<'_>) -> Result<Vec<u64>, St
     Ok(stored)
 }
 
-/// Both directions in turns on one session: neither goes on from where the other stands.
+/// Walks in both directions in turns on one session: neither continues from the other's position.
 pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
     require_ability(field.capabilities().scan_forward, "forward scans")?;
     require_ability(field.capabilities().scan_reverse, "reverse scans")?;
@@ -72,7 +72,7 @@ pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
         let remaining: Vec<u64> = course.numbers_in_order().collect();
         (course, Walk::new(direction), remaining)
     });
-    // Half way they stand on one key.
+    // Half way both walks stand on the same key.
     for _ in &stored {
         for (course, walk, remaining) in &mut both {
             course.step(&mut session, walk, remaining, (1, usize::MAX))?;
@@ -94,7 +94,7 @@ fn scan_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
             course.scan(session, ScanRequest { from, until, limit: 4, most: 2 })?;
         }
     }
-    // Bounds of the scan before must not be left over.
+    // Bounds of the previous scan must not be left over.
     course.scan(session, ScanRequest { from: None, until: None, limit: 1000, most: usize::MAX })
 }
 
@@ -103,12 +103,12 @@ struct ScanRequest {
     from: Option<u64>,
     until: Option<u64>,
     limit: u64,
-    /// After so many records it is broken off.
+    /// The number of records after which the scan is broken off.
     most: usize,
 }
 
 impl Course<'_, '_> {
-    /// What is stored, in the order in which it is met.
+    /// Returns the stored numbers in the order in which they are met.
     fn numbers_in_order(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self.direction {
             Direction::Forward => Box::new(self.stored.iter().copied()),
@@ -130,17 +130,17 @@ impl Course<'_, '_> {
         let keys = [from, until].map(|end| end.map(|number| self.field.key(number)));
         let [from, until] = keys.each_ref().map(Option::as_deref);
         let range = Range { from, until, direction: self.direction, limit };
-        let mut shown = Vec::new();
+        let mut found = Vec::new();
         let returned = session.scan(range, &mut |key, value| {
-            shown.push((key.to_vec(), value.to_vec()));
-            if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            found.push((key.to_vec(), value.to_vec()));
+            if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let what = || format!("scan {:?}, {request:?}", self.direction);
-        self.expect_records(&what, returned, &shown, expected)
+        self.expect_records(&what, returned, &found, expected)
     }
 
-    /// One step of a walk, of at most so many records, broken off after so many. False: it has come
-    /// around.
+    /// Takes one step of a walk: at most `limit` records, broken off after `most`. False: the walk
+    /// has come to its end.
     fn step(
         &self,
         session: &mut BoxSession<'_>,
@@ -148,38 +148,38 @@ impl Course<'_, '_> {
         remaining: &mut Vec<u64>,
         (limit, most): (u64, usize),
     ) -> Result<bool, Stop> {
-        let mut shown = Vec::new();
+        let mut found = Vec::new();
         let returned = session.walk(walk, limit, &mut |key, value| {
-            shown.push((key.to_vec(), value.to_vec()));
-            if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            found.push((key.to_vec(), value.to_vec()));
+            if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let now = remaining.len().min(limit as usize).min(most);
         let expected: Vec<u64> = remaining.drain(..now).collect();
         let what = || format!("walk {:?}, limit {limit}, {most} at most", self.direction);
-        self.expect_records(&what, returned, &shown, &expected)?;
-        Ok(shown.len() >= most.min(limit as usize))
+        self.expect_records(&what, returned, &found, &expected)?;
+        Ok(found.len() >= most.min(limit as usize))
     }
 
     fn expect_records(
         &self,
         what: &dyn Fn() -> String,
         returned: u64,
-        shown: &[(Vec<u8>, Vec<u8>)],
+        found: &[(Vec<u8>, Vec<u8>)],
         expected: &[u64],
     ) -> Outcome {
-        expect(returned == shown.len() as u64, || {
-            format!("{} returned {returned} but showed {}", what(), shown.len())
+        expect(returned == found.len() as u64, || {
+            format!("{} returned {returned} but showed {}", what(), found.len())
         })?;
         let record = |&number: &u64| (self.field.key(number), value(number, 1, 50));
         let records: Vec<_> = expected.iter().map(record).collect();
-        expect(shown == records, || {
-            let keys: Vec<_> = shown.iter().map(|(key, _)| key).collect();
+        expect(found == records, || {
+            let keys: Vec<_> = found.iter().map(|(key, _)| key).collect();
             format!("{} expected the numbers {expected:?}, showed the keys {keys:02x?}", what())
         })
     }
 }
 
-/// In steps of some length, broken off here and there, twice around: every record once each time.
+/// Walks twice around in steps of several lengths, some broken off: every record once each time.
 fn walk_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
     for (limit, most) in [(1, usize::MAX), (7, usize::MAX), (1000, 3), (1000, usize::MAX)] {
         let mut walk = Walk::new(course.direction);

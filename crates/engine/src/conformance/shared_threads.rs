@@ -35,7 +35,7 @@ pub(super) fn run_side_by_side(field: &Field<'_>) -> Outcome {
         let wrong = wrong?;
         expect(wrong == 0, || format!("{wrong} keys have wrong values"))?;
     }
-    // One after the other, each changes to the next once.
+    // Clients that run one after the other change to the next once each.
     let order = order.take();
     let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
     expect(changes > CLIENTS, || "each client blocked the others until it had ended".to_owned())?;

@@ -44,7 +44,8 @@ pub(super) fn no_stale_reads(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// In the weakest class at length, and for some rounds in each: commits may go by groups.
+/// Two writers in the weakest class at length, and for some rounds in each: an engine may group
+/// commits.
 pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
     write_side_by_side(field, &field.options(), 1000)?;
     for &class in field.capabilities().durability.keys() {
@@ -93,8 +94,8 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
         let mut newest = [0; KEYS as usize];
         while !done.load(Ordering::Acquire) {
             for (number, key) in (0..).zip(&keys) {
-                let Some(shown) = get(&mut session, key)? else { continue };
-                let version = parse_version(number, &shown);
+                let Some(bytes) = get(&mut session, key)? else { continue };
+                let version = parse_version(number, &bytes);
                 let before = &mut newest[number as usize];
                 expect(version >= Some(*before), || {
                     format!("key {number}: version {version:?} after version {before}")
@@ -116,7 +117,7 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
             done.store(true, Ordering::Release);
             result
         });
-        // What one thread asks while the others work.
+        // This thread asks for counters and events, and syncs, while the others work.
         for round in 0.. {
             if done.load(Ordering::Acquire) {
                 break;

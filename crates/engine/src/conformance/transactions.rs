@@ -50,7 +50,7 @@ fn check_each_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
     Ok(())
 }
 
-/// A body that fails, and a batch of reads and writes that sees itself.
+/// Checks that a body that fails leaves nothing, and that a transaction sees its own writes.
 pub(super) fn all_or_nothing(field: &Field<'_>) -> Outcome {
     check_each_kind(field, |field, engine, _| {
         let mut session = engine.session()?;
@@ -94,7 +94,7 @@ pub(super) fn all_or_nothing(field: &Field<'_>) -> Outcome {
     })
 }
 
-/// Ranges within a transaction: what is stored and what it wrote itself, in one order.
+/// Checks scans within a transaction: they show stored records and its own writes in one order.
 pub(super) fn scans(field: &Field<'_>) -> Outcome {
     require_ability(field.capabilities().scan_forward, "forward scans")?;
     check_each_kind(field, |field, engine, _| {
@@ -103,12 +103,12 @@ pub(super) fn scans(field: &Field<'_>) -> Outcome {
             session.put(&field.key(number), &value(number, 1, 40))?;
         }
         let numbers = |within: &mut dyn Transaction, range: Range<'_>, most| {
-            let mut shown = Vec::new();
+            let mut found = Vec::new();
             within.scan(range, &mut |key, _| {
-                shown.push(key.to_vec());
-                if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                found.push(key.to_vec());
+                if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
-            Ok::<_, Error>(shown)
+            Ok::<_, Error>(found)
         };
         let (three, nine) = (field.key(3), field.key(9));
         let (within_range, all, cut) = session.transaction(|within| {
@@ -122,9 +122,9 @@ pub(super) fn scans(field: &Field<'_>) -> Outcome {
                 numbers(within, range, 2)?,
             ))
         })?;
-        let expect_keys = |shown: Vec<Vec<u8>>, expected: &[u64]| {
+        let expect_keys = |found: Vec<Vec<u8>>, expected: &[u64]| {
             let keys: Vec<_> = expected.iter().map(|number| field.key(*number)).collect();
-            expect(shown == keys, || format!("expected {expected:?}, the scan showed {shown:02x?}"))
+            expect(found == keys, || format!("expected {expected:?}, the scan showed {found:02x?}"))
         };
         expect_keys(within_range, &[4, 5, 8])?;
         expect_keys(all, &[0, 2, 4])?;
@@ -144,7 +144,7 @@ pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
         let keys = &keys;
         let read = move || {
             let mut session = engine.session()?;
-            // Nothing comes where writing failed.
+            // Nothing is received where writing failed.
             let _ = look.recv();
             let values = [get(&mut session, &keys[0])?, get(&mut session, &keys[1])?];
             let _ = looked.send(());
@@ -172,22 +172,22 @@ pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
 /// the end of the transaction.
 pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
     check_each_kind(field, |field, engine, _| {
-        let (ours, theirs, new) = (&field.key(1), &field.key(2), &value(2, 1, 40));
+        let (undone_key, kept_key, new) = (&field.key(1), &field.key(2), &value(2, 1, 40));
         let mut session = engine.session()?;
         let (opened, wait_for_opening) = channel();
         let (written, wait_for_write) = channel();
         std::thread::scope(|scope| {
             let write = move || -> Result<()> {
                 let mut session = engine.session()?;
-                // Nothing comes where the transaction failed.
+                // Nothing is received where the transaction failed.
                 let _ = wait_for_opening.recv();
-                retry(|| session.put(theirs, new))?;
+                retry(|| session.put(kept_key, new))?;
                 let _ = written.send(());
                 Ok(())
             };
             let writer = scope.spawn(write);
             let undone = session.transaction(|within| {
-                within.put(ours, b"not committed")?;
+                within.put(undone_key, b"not committed")?;
                 let _ = opened.send(());
                 let _ = wait_for_write.recv_timeout(MOMENT);
                 Err::<(), _>(Error::new(ErrorClass::Other, "undone"))
@@ -196,8 +196,8 @@ pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
             expect_undone(undone)?;
             join_thread(writer)
         })?;
-        expect_value(&mut session, ours, None)?;
-        expect_value(&mut session, theirs, Some(new))
+        expect_value(&mut session, undone_key, None)?;
+        expect_value(&mut session, kept_key, Some(new))
     })
 }
 
@@ -224,7 +224,7 @@ pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
                     session.transaction(|within| {
                         let [a, b] = [counter(within, &keys[0])?, counter(within, &keys[1])?];
                         unequal.fetch_or(a != b, Ordering::Relaxed);
-                        // Others shall come in between, where they can.
+                        // Gives other threads the chance to come in between.
                         std::thread::sleep(Duration::from_micros(50));
                         within.put(&keys[0], &(a + 1).to_le_bytes())?;
                         within.put(&keys[1], &(b + 1).to_le_bytes())
@@ -237,7 +237,7 @@ pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(raise)).collect();
             threads.into_iter().try_for_each(join_thread)
         })?;
-        // An optimistic one may see two commits, before it fails at its own.
+        // An optimistic transaction may see parts of two commits, before its own commit fails.
         let unequal = unequal.into_inner() && kind != Transactions::Optimistic;
         expect(!unequal, || "a transaction saw half of another".to_owned())?;
         let mut session = engine.session()?;
@@ -283,15 +283,15 @@ pub(super) fn conflicts(field: &Field<'_>) -> Outcome {
                     let _ = other_ended.send(());
                     second
                 });
-                // Side by side the other may be done before this one goes on.
+                // Optimistic transactions do not wait: the other may end before this one goes on.
                 if kind == Transactions::Optimistic {
                     let _ = other_done.recv_timeout(PATIENCE);
                 }
                 within.put(key, &raised.to_le_bytes())?;
                 Ok(second)
             });
-            // Of an optimistic engine the thread belongs to a transaction that has failed: it was
-            // waited for above.
+            // With an optimistic engine the handle is lost with the transaction that failed; its
+            // thread was waited for above.
             match first {
                 Ok(second) => {
                     let panicked = || Stop::Fail("a thread panicked".to_owned());
@@ -305,19 +305,19 @@ pub(super) fn conflicts(field: &Field<'_>) -> Outcome {
             Err(error) if error.class == ErrorClass::Conflict => Ok(1),
             Err(error) => Err(Stop::from(error.clone())),
         };
-        let other_ended = conflict(&first)? + second.as_ref().map_or(Ok(0), conflict)?;
-        expect(kind != Transactions::Serial || other_ended == 0, || {
+        let conflicts = conflict(&first)? + second.as_ref().map_or(Ok(0), conflict)?;
+        expect(kind != Transactions::Serial || conflicts == 0, || {
             "serial transactions had a conflict".to_owned()
         })?;
-        expect(kind != Transactions::Optimistic || other_ended > 0, || {
+        expect(kind != Transactions::Optimistic || conflicts > 0, || {
             "two transactions changed what both had read, and neither got a conflict".to_owned()
         })?;
         let mut session = engine.session()?;
         let before = get(&mut session, key)?.and_then(|bytes| bytes.try_into().ok());
         let before = before.map(u64::from_le_bytes);
-        let sums: &[u64] = if other_ended == 0 { &[11] } else { &[1, 10] };
+        let sums: &[u64] = if conflicts == 0 { &[11] } else { &[1, 10] };
         expect(before.is_some_and(|before| sums.contains(&before)), || {
-            format!("with {other_ended} conflicts the counter is {before:?}, not one of {sums:?}")
+            format!("with {conflicts} conflicts the counter is {before:?}, not one of {sums:?}")
         })?;
         retry(|| {
             session.transaction(|within| {

@@ -68,7 +68,8 @@ pub(super) fn batch_is_atomic(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// Where the engine has a longest key, a batch can be made to fail at its end.
+/// Checks that a batch that fails at its end leaves nothing. Only an engine with a longest key can
+/// be made to fail there.
 fn refused_batch_leaves_nothing(field: &Field<'_>, engine: &BoxEngine) -> Outcome {
     let Some(longest) = field.capabilities().key_bytes_max else { return Ok(()) };
     let mut session = engine.session()?;
@@ -86,7 +87,7 @@ fn read_version(
 ) -> std::result::Result<u64, Stop> {
     match get(session, key)? {
         None => Ok(0),
-        Some(shown) => parse_version(number, &shown).ok_or_else(|| {
+        Some(bytes) => parse_version(number, &bytes).ok_or_else(|| {
             Stop::Fail(format!(
                 "key {number} holds a value that was never \
                 written"
@@ -144,7 +145,7 @@ pub(super) fn read_modify_write_is_atomic(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-/// Adds one; a lost race is no error, it is tried again.
+/// Adds one. A conflict is not an error: the increment is retried.
 fn increment(session: &mut BoxSession<'_>, key: &[u8]) -> Result<()> {
     let mut buffer = Vec::new();
     loop {

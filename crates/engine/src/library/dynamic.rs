@@ -10,14 +10,14 @@ use std::error::Error as _;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
-/// Which library to load.
+/// The library to load.
 #[derive(Clone, Copy, Debug)]
 pub struct LibrarySpec {
     /// The engine's name.
     pub engine: &'static str,
     /// The library's title.
     pub title: &'static str,
-    /// What to do if there is none that can be used.
+    /// What to do if there is no usable library.
     pub remedy: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl LibrarySpec {
     }
 }
 
-/// A copy of a C string; empty for null.
+/// Copies a C string; empty for null.
 ///
 /// # Safety
 /// `text` is null or a C string.

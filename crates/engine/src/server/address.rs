@@ -1,4 +1,4 @@
-//! Where a server is reached, and the connection to it.
+//! The address of a server, and the connection to it.
 
 use super::Served;
 use crate::{Error, Location, Result, Settled};
@@ -23,7 +23,7 @@ pub const BY_NAME: &str = "env:";
 /// An attached server must accept a connection within this time.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where a server is reached.
+/// The address of a server.
 #[derive(Clone, Debug)]
 pub enum Address {
     /// A Unix socket: `unix:/place/server.sock`. The permissions of its directory protect it.
@@ -61,7 +61,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// What [`Engine::settle`](crate::Engine::settle) comes to there.
+    /// The result of [`Engine::settle`](crate::Engine::settle) on an attached server.
     pub fn settle_result(&self) -> Settled {
         let note = format!("{}: attached server, not settled", self.reference);
         Settled { idle: false, note }
@@ -80,24 +80,24 @@ impl fmt::Debug for Secret {
 
 /// Encrypts a connection (TLS).
 pub trait Secrecy: fmt::Debug + Send + Sync {
-    /// Encrypts from here on, with the certificate of that host.
+    /// Encrypts the connection from here on, with the certificate of `host`.
     fn begin(&self, stream: TcpStream, host: &str) -> io::Result<Box<dyn Secured>>;
 }
 
 /// An encrypted connection.
 pub trait Secured: fmt::Debug + Read + Send {
-    /// As [`Stream::send`].
+    /// Sends bytes, as [`Stream::send`] does.
     fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
 
-    /// Whether everything is on its way; false: the server must be read first.
+    /// Whether everything is on its way; false: the server's answers must be received first.
     fn is_sent(&mut self) -> io::Result<bool>;
 
-    /// The connection below.
+    /// The connection under the encryption.
     fn socket(&self) -> &TcpStream;
 }
 
 impl Address {
-    /// The address in a location that is a server of an engine.
+    /// Returns the address in a location that is a server of engine `E`.
     pub fn from_location<E: Served>(location: &Location) -> Result<Self> {
         match location {
             Location::Server(address) => match address.split_once('/') {
@@ -165,7 +165,7 @@ impl Address {
     }
 }
 
-/// A host that vanishes is noticed within about a minute.
+/// Sets the timeouts of a connection so that a vanished host is noticed within about a minute.
 fn notice_death(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
@@ -199,8 +199,8 @@ impl FromStr for Address {
     }
 }
 
-/// A path to a socket that is short enough for the kernel, which takes 107 bytes of it: by way of
-/// its directory, which must stay open until it is connected.
+/// Returns a path to a socket that is short enough for the kernel, which takes 107 bytes. The path
+/// leads through the returned directory, which must stay open until the socket is connected.
 fn shorten_path(socket: &Path) -> io::Result<(File, PathBuf)> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let (dir, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
@@ -212,16 +212,16 @@ fn shorten_path(socket: &Path) -> io::Result<(File, PathBuf)> {
 /// A connection.
 #[derive(Debug)]
 pub enum Stream {
-    /// By a socket.
+    /// Through a Unix socket.
     Unix(UnixStream),
-    /// By a port.
+    /// Through a TCP port.
     Tcp(TcpStream),
-    /// By a port, encrypted.
+    /// Through a TCP port, encrypted.
     Secured(Box<dyn Secured>),
 }
 
 impl Stream {
-    /// The connection, encrypted from here on where the attached server requires TLS.
+    /// Returns the connection, encrypted from here on; none: the server requires no TLS.
     pub(super) fn start_tls(&self, address: &Address) -> Result<Option<Self>> {
         let hidden =
             address.attached_server().and_then(|remote| Some((remote.secrecy.as_ref()?, remote)));
@@ -243,7 +243,7 @@ impl Stream {
         }
     }
 
-    /// Waits no longer than that for any answer from now on.
+    /// Limits the wait for each answer from now on.
     pub(super) fn patience(&self, limit: Duration) -> io::Result<()> {
         let limit = Some(limit.max(Duration::from_millis(1)));
         match self {
@@ -253,8 +253,8 @@ impl Stream {
         }
     }
 
-    /// All that [`Stream::send`] took is on its way. False: the server takes nothing before its
-    /// answers have been received.
+    /// Whether all that [`Stream::send`] took is on its way. False: the server takes nothing before
+    /// its answers have been received.
     #[inline]
     pub(super) fn is_sent(&mut self) -> io::Result<bool> {
         match self {
@@ -262,9 +262,10 @@ impl Stream {
             Self::Secured(stream) => stream.is_sent(),
         }
     }
-    /// Sends as much as the server takes now, at least something; `None`: it takes nothing before
-    /// what it has answered has been received. A server that answers while it reads would otherwise
-    /// wait for its client for ever, and its client for it.
+
+    /// Sends as much as the server takes now, at least one byte; `None`: the server takes nothing
+    /// before its answers have been received. Otherwise a server that answers while it reads and
+    /// its client would wait for each other for ever.
     #[inline]
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         match self {
@@ -324,19 +325,19 @@ mod tests {
         }
     }
 
-    /// One that answers each byte with many, and reads on when they are taken.
+    /// The server answers each byte with many, and reads on when they are received.
     #[test]
     fn a_server_that_is_not_listened_to_is_not_waited_for() {
         const ASKED: usize = 1 << 20;
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (client, mut remote) = UnixStream::pair().unwrap();
         let server = std::thread::spawn(move || {
             let (mut bytes, mut read) = ([0; 4096], 0);
             while read < ASKED {
-                read += theirs.read(&mut bytes).unwrap();
-                theirs.write_all(&bytes).unwrap();
+                read += remote.read(&mut bytes).unwrap();
+                remote.write_all(&bytes).unwrap();
             }
         });
-        let (mut stream, request) = (Stream::Unix(ours), vec![1; ASKED]);
+        let (mut stream, request) = (Stream::Unix(client), vec![1; ASKED]);
         let (mut sent, mut answers) = (0, vec![0; 65_536]);
         while sent < ASKED {
             match stream.send(&request[sent..]).unwrap() {
@@ -344,7 +345,7 @@ mod tests {
                 None => drop(stream.read(&mut answers).unwrap()),
             }
         }
-        // Until it hangs up.
+        // Until the server hangs up.
         while stream.read(&mut answers).unwrap() > 0 {}
         server.join().unwrap();
     }
@@ -355,9 +356,9 @@ mod tests {
         let deep = dir.path().join("d".repeat(200));
         std::fs::create_dir(&deep).unwrap();
         let path = deep.join("server.sock");
-        let (held, near) = shorten_path(&path).unwrap();
+        let (open_dir, near) = shorten_path(&path).unwrap();
         let listener = UnixListener::bind(near).unwrap();
-        drop(held);
+        drop(open_dir);
         let mut stream = Address::Unix(path).connect().unwrap();
         assert_eq!(stream.send(b"!").unwrap(), Some(1));
         let mut byte = [0];

@@ -1,4 +1,4 @@
-//! The program of a server: its engine has it in place of a library.
+//! The program of a server, which its engine has in place of a library.
 
 use crate::{Error, Result, library};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Program {
     pub build: BTreeMap<String, String>,
 }
 
-/// Which program to look for.
+/// The program to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSpec {
     /// The engine's name.
@@ -34,7 +34,7 @@ pub struct ProgramSpec {
     pub version: fn(&str) -> Option<&str>,
 }
 
-/// The one program of a process, looked for once.
+/// The server program of this process, looked for once.
 #[derive(Debug)]
 pub struct ServerProgram {
     spec: ProgramSpec,
@@ -100,7 +100,7 @@ impl Program {
     }
 }
 
-/// A command of a program, with the libraries that were unpacked with it.
+/// A command that runs `program`, with the libraries that were unpacked with it.
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());

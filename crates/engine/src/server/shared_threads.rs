@@ -2,7 +2,7 @@
 //! and is written as if it owned the thread; while one waits, another runs. A thread that sleeps
 //! costs two context switches per answer, which is more than all other work of a client.
 //!
-//! Outside of [`take`] whoever waits sleeps, as ever.
+//! Outside of [`run_clients`] a wait puts the thread to sleep.
 
 use crate::Result;
 use corosensei::stack::DefaultStack;
@@ -26,7 +26,7 @@ enum Wait {
 
 type Turn = Yielder<(), Wait>;
 
-/// Whose turn it is.
+/// The client whose turn it is.
 #[derive(Clone)]
 struct AtWork {
     client: u64,
@@ -34,10 +34,10 @@ struct AtWork {
     group: Rc<Group>,
 }
 
-/// What clients that share a thread wait with.
+/// The clients that share a thread, and the epoll instance that they wait with.
 struct Group {
     epoll: OwnedFd,
-    /// No other has it: connections remember with whom they wait.
+    /// The number that no other group has, by which connections remember their group.
     number: u64,
 }
 
@@ -51,14 +51,14 @@ pub(super) struct Known(u64);
 
 /// Runs other clients of this thread until an answer arrives.
 #[inline]
-pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, readiness: &mut Known) -> Result<()> {
+pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, registered: &mut Known) -> Result<()> {
     let Some(at_work) = current_client() else { return Ok(()) };
     let AtWork { client, group, .. } = &at_work;
-    if readiness.0 != group.number {
-        let whose = epoll::EventData::new_u64(*client);
-        let added = epoll::add(&group.epoll, socket, whose, epoll::EventFlags::IN);
+    if registered.0 != group.number {
+        let data = epoll::EventData::new_u64(*client);
+        let added = epoll::add(&group.epoll, socket, data, epoll::EventFlags::IN);
         added.map_err(io::Error::from)?;
-        readiness.0 = group.number;
+        registered.0 = group.number;
     }
     suspend(&at_work, Wait::Answer);
     Ok(())
@@ -94,7 +94,7 @@ fn suspend(at_work: &AtWork, wait: Wait) {
 /// A client and its state.
 struct Client<T> {
     work: Coroutine<(), Wait, T, DefaultStack>,
-    /// Once it has begun.
+    /// The coroutine's yielder; null: the client has not begun.
     turn: Rc<Cell<*const Turn>>,
     wait: Option<Wait>,
     done: Option<T>,
@@ -129,17 +129,17 @@ impl<T> Client<T> {
             work()
         };
         let stack = DefaultStack::new(STACK_BYTES)?;
-        // SAFETY: `take` has all clients end, or drops them, before it returns; what they borrow
-        // outlives its call.
+        // SAFETY: `run_clients` has all clients end, or drops them, before it returns; what they
+        // borrow outlives its call.
         let work = unsafe { Coroutine::with_stack_unchecked(stack, work) };
         Ok(Self { work, turn, wait: None, done: None })
     }
 }
 
-/// As large as a thread's; memory is allocated as it is used.
+/// The size of a client's stack, as large as a thread's. Memory is allocated as it is used.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Events of one poll.
+/// The most events of one poll.
 const EVENTS_MAX: usize = 64;
 
 struct Turns<T> {
@@ -165,7 +165,7 @@ impl<T> Turns<T> {
         let client = &mut self.clients[index];
         let (turn, group) = (client.turn.get(), self.group.clone());
         AT_WORK.set(Some(AtWork { client: index as u64, turn, group }));
-        // A panic continues from here, when no client has the turn.
+        // Dropped at the end, also when a panic continues from here: no client has the turn then.
         let _nobody = Nobody;
         match client.work.resume(()) {
             CoroutineResult::Yield(wait) => client.wait = Some(wait),
@@ -186,7 +186,7 @@ impl<T> Turns<T> {
                 tv_nsec: remaining.subsec_nanos().into(),
             }
         });
-        // In nanoseconds; epoll_wait(2) takes milliseconds.
+        // `poll` takes nanoseconds; epoll_wait(2) takes milliseconds.
         if let Some(longest) = &longest {
             let mut ready = [PollFd::new(&self.group.epoll, PollFlags::IN)];
             match poll(&mut ready, Some(longest)) {
@@ -213,7 +213,7 @@ impl<T> Turns<T> {
         Ok(())
     }
 
-    /// It is a client's turn again, if it waits for what has come.
+    /// Marks a client as ready if it waits for what has come.
     fn end_wait(&mut self, index: usize, has_come: impl FnOnce(Wait) -> bool) {
         let wait = &mut self.clients[index].wait;
         if wait.is_some_and(has_come) {
@@ -241,10 +241,10 @@ mod tests {
 
     fn connected(count: usize) -> (Vec<Wire>, Vec<UnixStream>) {
         let pairs = (0..count).map(|_| UnixStream::pair().unwrap());
-        pairs.map(|(ours, theirs)| (Wire::new(Stream::Unix(ours)), theirs)).unzip()
+        pairs.map(|(client, server)| (Wire::new(Stream::Unix(client)), server)).unzip()
     }
 
-    /// One byte there and one back.
+    /// Sends one byte, and returns the one that comes back.
     fn ask(wire: &mut Wire, byte: u8) -> u8 {
         wire.out.push(byte);
         wire.send().unwrap();
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(order.take(), ['b', 'b', 'a', 'a']);
     }
 
-    /// The one that is left is taken down, with what it holds, and the thread is nobody's.
+    /// The remaining client is dropped with what it holds, and the thread is not shared any more.
     #[test]
     fn a_panic_ends_them_all() {
         struct Held<'h>(&'h Cell<bool>);

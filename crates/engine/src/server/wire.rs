@@ -31,7 +31,7 @@ pub struct Wire {
     /// Bytes of `received` that the server has sent.
     filled: usize,
     gone: bool,
-    /// Answers may be as long as records make them.
+    /// Whether answers may be as long as records make them.
     has_records: bool,
     known: Known,
 }
@@ -42,20 +42,20 @@ impl Wire {
         Ok(Self::new(address.connect()?))
     }
 
-    /// Of a connection.
+    /// A wire on an open connection.
     pub fn new(stream: Stream) -> Self {
         let (received, out) = (vec![0; READ_BYTES], Vec::with_capacity(READ_BYTES));
         let known = Known::default();
         Self { stream, out, received, at: 0, filled: 0, gone: false, has_records: false, known }
     }
 
-    /// From here on answers may be as long as the protocol lets them be.
+    /// Allows answers from here on to be as long as the protocol lets them be.
     pub fn expect_records(&mut self) {
         self.has_records = true;
     }
 
-    /// Refuses an answer by its length before it is received: one longer than the protocol has,
-    /// `bytes_max`, or than fits before records are expected.
+    /// Refuses an answer that is too long before it is received: longer than `bytes_max`, the limit
+    /// of the protocol, or than the limit before records are expected.
     #[inline]
     pub fn check_length(&self, bytes: usize, bytes_max: usize) -> Result<()> {
         let bytes_max = if self.has_records { bytes_max } else { GREETING_BYTES_MAX };
@@ -76,7 +76,7 @@ impl Wire {
         Ok(self.stream.patience(limit)?)
     }
 
-    /// The connection is closed.
+    /// Whether the connection is closed.
     pub fn is_gone(&self) -> bool {
         self.gone
     }
@@ -99,7 +99,7 @@ impl Wire {
         &self.received[range]
     }
 
-    /// All that was received, in which ranges lie.
+    /// The whole buffer of received bytes, to which ranges refer.
     #[inline]
     pub fn received_bytes(&self) -> &[u8] {
         &self.received
@@ -116,7 +116,7 @@ impl Wire {
         }
     }
 
-    /// Waits for more.
+    /// Waits for more bytes.
     pub fn receive(&mut self) -> Result<()> {
         if !self.has_records && self.filled > GREETING_BYTES_MAX {
             return Err(too_long_error(self.filled, GREETING_BYTES_MAX));
@@ -159,7 +159,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits until one of them has bytes to parse; returns which have.
+    /// Waits until one of `wires` has bytes to parse. Returns for each whether it has.
     pub fn wait_readable(wires: &[&Self]) -> Result<Vec<bool>> {
         let at_hand: Vec<bool> =
             wires.iter().map(|wire| !wire.unread_bytes().1.is_empty()).collect();
@@ -177,7 +177,7 @@ impl Wire {
         Ok(sockets.iter().map(|socket| !socket.revents().is_empty()).collect())
     }
 
-    /// Writes a number down in decimal digits.
+    /// Appends a number in decimal digits to the commands.
     #[inline]
     pub fn decimal(&mut self, number: usize) {
         self.out.extend_from_slice(decimal(number, &mut [0; 20]));
@@ -186,7 +186,7 @@ impl Wire {
 
 /// Parses the answers to a client's requests.
 pub trait Answers {
-    /// One answer. Its ranges are those of [`Wire::bytes`].
+    /// One answer. Its ranges are for [`Wire::bytes`].
     type Answer;
 
     /// The connection.
@@ -195,7 +195,7 @@ pub trait Answers {
     /// Parses the next answer. `None`: the rest of it has not arrived yet.
     fn parse_answer(&mut self) -> Result<Option<Self::Answer>>;
 
-    /// Where the value of an answer lies, if it has one.
+    /// Returns the range of an answer's value; none: the answer has no value.
     fn value(answer: Self::Answer) -> Option<Range<usize>>;
 
     /// Waits for more bytes.
@@ -222,12 +222,12 @@ pub trait Answers {
     }
 }
 
-/// Tickets of operations in flight, of a server that answers in the order it is asked.
+/// Tickets of operations in flight, for a server that answers in the order of the requests.
 #[derive(Debug, Default)]
 pub struct Tickets {
-    /// Collected, not sent.
+    /// Tickets of commands that are collected, but not sent.
     taken: Vec<u32>,
-    /// Sent, in the order of their answers.
+    /// Tickets of commands that are sent, in the order of their answers.
     sent: VecDeque<u32>,
 }
 
@@ -238,19 +238,19 @@ impl Tickets {
         self.taken.push(ticket);
     }
 
-    /// Nothing that was sent is still to be answered.
+    /// Whether all that was sent has been answered.
     pub fn are_all_back(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// The collected commands were sent.
+    /// Notes that the collected commands were sent.
     #[inline]
     pub fn mark_sent(&mut self) {
         self.sent.extend(self.taken.drain(..));
     }
 
-    /// [`Session::complete`](crate::Session::complete): waits for one answer, and takes all that
-    /// are there.
+    /// Implements [`Session::complete`](crate::Session::complete): waits for one answer, and takes
+    /// all that have arrived.
     pub fn complete<A: Answers>(
         &mut self,
         from: &mut A,
@@ -278,7 +278,7 @@ impl Tickets {
     }
 }
 
-/// A number in decimal digits.
+/// Formats a number in decimal digits.
 #[inline]
 pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
     let (mut at, mut rest) = (digits.len(), number);
@@ -293,13 +293,13 @@ pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
     &digits[at..]
 }
 
-/// A server's answer is longer than its limit.
+/// The error that a server's answer is longer than its limit.
 #[cold]
 fn too_long_error(bytes: usize, bytes_max: usize) -> Error {
     protocol_error(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
 }
 
-/// The server broke its protocol.
+/// The error that the server broke its protocol.
 pub fn protocol_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("unexpected answer from the server: {what}"))
 }
@@ -338,11 +338,11 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_one_answer_and_a_server_that_hangs_up_ends_them_all() {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let (mut bytes, mut tickets) = (Bytes(Wire::new(Stream::Unix(ours))), Tickets::default());
+        let (client, mut server) = UnixStream::pair().unwrap();
+        let (mut bytes, mut tickets) = (Bytes(Wire::new(Stream::Unix(client))), Tickets::default());
         (0..5).for_each(|ticket| tickets.push(ticket));
         tickets.mark_sent();
-        theirs.write_all(b"a!-b").unwrap();
+        server.write_all(b"a!-b").unwrap();
         let mut answers = Vec::new();
         let record_answer = |ticket, answer: Result<Option<&[u8]>>| {
             answers.push((ticket, answer.map(|value| value.map(<[u8]>::to_vec)).ok()));
@@ -350,19 +350,19 @@ mod tests {
         assert_eq!(tickets.complete(&mut bytes, record_answer).unwrap(), 4);
         let value = |byte: u8| Some(Some(vec![byte]));
         assert_eq!(answers, [(0, value(b'a')), (1, None), (2, Some(None)), (3, value(b'b'))]);
-        drop(theirs);
+        drop(server);
         let ended = tickets.complete(&mut bytes, |_, _| panic!("nothing was answered"));
         assert_eq!(ended.unwrap_err().class, ErrorClass::Unavailable);
     }
 
     #[test]
     fn before_records_are_expected_all_that_is_received_is_short() {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let (client, mut server) = UnixStream::pair().unwrap();
+        let mut wire = Wire::new(Stream::Unix(client));
         assert!(wire.check_length(GREETING_BYTES_MAX, usize::MAX).is_ok());
         let error = wire.check_length(512 << 20, usize::MAX).unwrap_err();
         assert!(error.message.contains("expected at most 65536 bytes, found 536870912"), "{error}");
-        let sender = std::thread::spawn(move || while theirs.write_all(&[0; 4096]).is_ok() {});
+        let sender = std::thread::spawn(move || while server.write_all(&[0; 4096]).is_ok() {});
         let error = loop {
             if let Err(error) = wire.receive() {
                 break error;

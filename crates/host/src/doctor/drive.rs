@@ -5,7 +5,7 @@ use crate::root::bracketed_word;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
 
-/// More than this is read for a fault on one page.
+/// The largest readahead without a warning: a fault on one page reads as much.
 const READAHEAD_BYTES_MAX: u64 = 128 << 10;
 
 const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
@@ -132,7 +132,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// A file of `queue/`, as it reads.
+/// Returns the text of a file in `queue/`.
 fn queue<'h>(host: &'h Host, file: &str) -> Option<&'h str> {
     host.drive.as_ref()?.queue.get(file).map(String::as_str)
 }

@@ -5,7 +5,7 @@ use super::rule::{Rule, diagnostic, rule, setting};
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, MEMORY_ABOVE, NO_LIMIT};
 use kvdyno_record::units;
 
-/// What the kernel comes with.
+/// The kernel's default for `fs.aio-max-nr`.
 const AIO_MIN: u64 = 65_536;
 
 const OUTSIDE: &str = "raise it, or start outside of that group";

@@ -3,7 +3,7 @@
 use super::rule::{Diagnostic, Level, Rule, diagnostic, rule};
 use kvdyno_record::units;
 
-/// A waiting share of the last 10 s, in percent, that is not idle.
+/// The largest waiting share of the last 10 s, in percent, of an idle machine.
 const PRESSURE_MAX: f64 = 5.0;
 
 /// A gap of this length in a thread that does nothing but read the clock is worth knowing.
@@ -63,7 +63,8 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Not part of the recorded host: measured now by [`crate::hiccups`]. The caller passes the text.
+/// Checks the gaps that [`crate::hiccups`] measured now; they are not part of the recorded host.
+/// `gaps` is the text to show.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     let why = "an idle thread was stopped for so long: tails below that may be the machine's";
     let check = Diagnostic { id: "scheduling jitter", ..diagnostic(gaps, why) };

@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(maps.to_string(), "engines that map many files run out of maps")
             .info_if(maps < 262_144, "sysctl vm.max_map_count=262144")
     }),
-    // How much a short run can leave in memory without any device seeing it.
+    // The amount that a short run can leave in memory, without a write to any device.
     rule("dirty_limit", |host| {
         let number = |name| setting(host, &format!("/proc/sys/vm/{name}"))?.parse::<u64>().ok();
         let limit = |bytes, ratio| match number(bytes)? {

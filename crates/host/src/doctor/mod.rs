@@ -1,9 +1,9 @@
-//! Settings of the host that it cannot enforce or that distort results, as typed checks with their
-//! remedies.
+//! Settings of the host that the benchmark cannot enforce or that distort results, as typed checks
+//! with their remedies.
 //!
-//! The checks are pure functions of [`Host`]: a record can be examined years later. Nothing is
-//! ever changed here, and nothing refused; who prints the checks decides what they are worth.
-//! Reasons and figures: docs/host.md.
+//! The checks are pure functions of [`Host`]: a record can be examined years later. They change
+//! nothing and refuse nothing; the caller decides how to act on them. Reasons and figures:
+//! docs/host.md.
 
 mod drive;
 mod limits;
@@ -33,7 +33,7 @@ const RULES: [&[Rule]; 7] = [
 
 /// Examines this host, read with the volume under `directory`, which need not exist yet.
 pub fn examine(mut host: Host, directory: &Path) -> Vec<Diagnostic> {
-    // Only here: a run's own files are not yet there when its host is read.
+    // Files are examined only here: a run's own do not exist yet when its host is read.
     if let Some(pieces) = extents::largest_file_pieces(directory) {
         let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
         host.settings.insert(settings::LARGEST_FILE.to_owned(), text);
@@ -41,8 +41,8 @@ pub fn examine(mut host: Host, directory: &Path) -> Vec<Diagnostic> {
     judge(&host)
 }
 
-/// Pauses of an idle thread, as text with the worst one. It is the one check that takes time, so
-/// the caller measures it first if it is wanted.
+/// Returns the check of an idle thread's pauses, from their text and the longest one in ns.
+/// Measuring them takes time, so the caller does it, if at all.
 pub fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     machine::hiccups(gaps, max_ns)
 }

@@ -5,7 +5,8 @@ use kvdyno_record::host::settings::FLAWS;
 
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// Deeper sleep than this, in microseconds, shows in each operation that waits for a drive.
+/// The longest wake-up without a hint, in microseconds: a longer one shows in each operation that
+/// waits for a drive.
 const WAKE_US_MAX: u64 = 10;
 
 pub(super) const RULES: &[Rule] = &[

@@ -15,10 +15,10 @@ pub enum Level {
     Warning,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// Stable: `readahead`, `damon`.
+    /// The stable identifier, such as `readahead` or `damon`.
     pub id: &'static str,
     /// How much it matters.
     pub severity: Level,
@@ -35,32 +35,32 @@ pub struct Diagnostic {
     reason = "a rule ends with one of these, or has nothing to say"
 )]
 impl Diagnostic {
-    /// As it should be, or not to be judged.
+    /// Keeps [`Level::Ok`]: the value is as it should be, or not to be judged.
     pub(super) fn ok(self) -> Option<Self> {
         Some(self)
     }
 
-    /// Worth knowing.
+    /// Sets [`Level::Info`].
     pub(super) fn info(self) -> Option<Self> {
         Some(Self { severity: Level::Info, ..self })
     }
 
-    /// An information if the condition holds, with its remedy.
-    pub(super) fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.raise_if(Level::Info, so, remedy.into())
+    /// Sets [`Level::Info`] and the remedy, if the condition holds.
+    pub(super) fn info_if(self, condition: bool, remedy: impl Into<String>) -> Option<Self> {
+        self.raise_if(Level::Info, condition, remedy.into())
     }
 
-    /// A warning if the condition holds, with its remedy.
-    pub(super) fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.raise_if(Level::Warning, so, remedy.into())
+    /// Sets [`Level::Warning`] and the remedy, if the condition holds.
+    pub(super) fn warn_if(self, condition: bool, remedy: impl Into<String>) -> Option<Self> {
+        self.raise_if(Level::Warning, condition, remedy.into())
     }
 
-    fn raise_if(self, severity: Level, so: bool, remedy: String) -> Option<Self> {
-        Some(if so { Self { severity, remedy: Some(remedy), ..self } } else { self })
+    fn raise_if(self, severity: Level, condition: bool, remedy: String) -> Option<Self> {
+        Some(if condition { Self { severity, remedy: Some(remedy), ..self } } else { self })
     }
 }
 
-/// The reading, and why it matters. The rule adds its identifier.
+/// Returns a check with this value, and why it matters. The rule adds its identifier.
 pub(super) fn diagnostic(value: impl Into<String>, why: &'static str) -> Diagnostic {
     Diagnostic { id: "", severity: Level::Ok, value: value.into(), reason: why, remedy: None }
 }

@@ -8,7 +8,7 @@ use kvdyno_record::units;
 
 const FULL_SHARE_MAX: f64 = 0.8;
 
-/// A file that lies in pieces of less than this has an old filesystem around it.
+/// If a file lies in pieces smaller than this, its filesystem is aged.
 const PIECE_BYTES_MIN: u64 = 1 << 20;
 
 pub(super) const KIND: Rule = rule("filesystem", |host| {
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         let remedy = "use a directory on a local ext4, xfs or btrfs, with queue/iostats at 1";
         diagnostic(setting(host, NO_DEVICE)?, why).warn_if(true, remedy)
     }),
-    // Only where there was a file to look at: `SIZE in EXTENTS: NAME`.
+    // Only if a file was found. The setting reads `SIZE in EXTENTS: NAME`.
     rule("file_extents", |host| {
         let (numbers, name) = setting(host, LARGEST_FILE)?.split_once(": ")?;
         let (bytes, extents) = numbers.split_once(" in ")?;

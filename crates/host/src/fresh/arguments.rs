@@ -4,7 +4,7 @@
 use super::error::FreshError;
 use kvdyno_record::volume::{FilesystemKind, Format};
 
-/// Options that take a value, by the filesystem's mkfs.
+/// Returns the options of a filesystem's mkfs that a suite may set; each takes a value.
 fn value_options(kind: FilesystemKind) -> &'static [&'static str] {
     match kind {
         FilesystemKind::Ext4 => {
@@ -45,7 +45,8 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     }
 }
 
-/// Mount options that are no properties of a filesystem, but do something else than mount this one.
+/// Returns whether a mount option is no property of a filesystem, but does something else than
+/// mount this one to be written.
 fn is_no_mount(option: &str) -> bool {
     let others = "bind rbind remount move ro loop sizelimit shared rshared slave rslave private \
                   rprivate unbindable runbindable";
@@ -53,7 +54,7 @@ fn is_no_mount(option: &str) -> bool {
     others.split(' ').any(|other| other == name)
 }
 
-/// Words, numbers and lists of them, without paths.
+/// Returns whether a value has only words, numbers and lists of them, without paths.
 fn is_plain_value(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "^_,=.-%+".contains(c);
     // Beginnings of values that name another device or file.

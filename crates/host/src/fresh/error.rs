@@ -10,13 +10,13 @@ pub enum FreshError {
     /// A tool is missing.
     #[error("{name} is not installed: apt install {package}")]
     NoTool { name: &'static str, package: &'static str },
-    /// Not this user.
+    /// The user is not root.
     #[error("making volumes needs root: run as root, or name existing directories")]
     NotRoot,
-    /// A suite sets more than a layout.
+    /// A suite sets an option that is not part of a layout.
     #[error("expected {expected}, found `{word}`")]
     Word { word: String, expected: String },
-    /// The tool refused.
+    /// The mkfs tool failed.
     #[error("`{command}` failed: {output}")]
     Mkfs { command: String, output: String },
     /// The kernel refused to mount.
@@ -28,7 +28,7 @@ pub enum FreshError {
         point: PathBuf,
         source: io::Error,
     },
-    /// It is still in use.
+    /// The filesystem is still in use.
     #[error("failed to unmount {}: {source}; it disappears when the last process that uses it ends",
         point.display())]
     Unmount { point: PathBuf, source: io::Error },

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The tools that a filesystem needs, and their package.
+/// Returns the name of the tool that makes a filesystem, and its package.
 fn tool(kind: FilesystemKind) -> (&'static str, &'static str) {
     match kind {
         FilesystemKind::Ext4 => ("mkfs.ext4", "e2fsprogs"),
@@ -21,7 +21,7 @@ fn tool(kind: FilesystemKind) -> (&'static str, &'static str) {
     }
 }
 
-/// The tool that makes such a filesystem.
+/// Returns the path of the tool that makes such a filesystem.
 pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
     let (name, package) = tool(kind);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -32,8 +32,8 @@ pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
     paths.find(|path| path.is_file()).ok_or(FreshError::NoTool { name, package })
 }
 
-/// The arguments of the tool. No discard, which would deallocate an image's space; no work for the
-/// kernel after the mount, which would be measured as well.
+/// Returns the tool's arguments. They prevent discards, which would deallocate an image's space,
+/// and the kernel's work after the mount, which would be measured as well.
 pub(super) fn arguments(
     kind: FilesystemKind,
     extra: &[String],
@@ -51,7 +51,7 @@ pub(super) fn arguments(
     while let Some(argument) = extra.next() {
         let extended = kind == FilesystemKind::Ext4 && argument == "-E";
         match extra.as_slice().first().filter(|_| extended) {
-            // Of several `-E` mkfs.ext4 takes the last alone.
+            // mkfs.ext4 uses only the last of several `-E`.
             Some(options) => {
                 arguments[3] = format!("{EXT4},{options}");
                 extra.next();
@@ -64,11 +64,11 @@ pub(super) fn arguments(
     arguments
 }
 
-/// The tools write a few megabytes at most. A tool that looks at a mount whose server is gone would
-/// wait forever.
+/// The time limit of a tool, which writes a few megabytes at most. One that looks at a mount whose
+/// server is gone would wait forever.
 const MAKING_MAX: Duration = Duration::from_secs(300);
 
-/// Runs the tool; the command line that it was.
+/// Runs the tool, and returns its command line.
 pub(super) fn make(
     kind: FilesystemKind,
     extra: &[String],
@@ -81,13 +81,13 @@ pub(super) fn make(
     let mut running = Command::new(&tool);
     running.args(&arguments).env("LC_ALL", "C");
     let failed = |output: String| FreshError::Mkfs { command: command.clone(), output };
-    // It ends with this process, and the device too.
+    // The tool ends with this process, and so does the device.
     let finished = child::run(running, Vec::new(), child::time_limit(MAKING_MAX))
         .map_err(|error| failed(error.to_string()))?;
     if finished.exit.is_success() { Ok(command) } else { Err(failed(finished.complaint())) }
 }
 
-/// What mount(8) makes flags of; everything else is the filesystem's own.
+/// The options that mount(8) turns into flags; all others are the filesystem's own.
 const FLAGS: [(&str, MountFlags); 8] = [
     ("nodiratime", MountFlags::NODIRATIME),
     ("relatime", MountFlags::RELATIME),
@@ -99,9 +99,9 @@ const FLAGS: [(&str, MountFlags); 8] = [
     ("noatime", MountFlags::NOATIME),
 ];
 
-/// Options for the kernel: flags, and the filesystem's own in one text. Without an option for
-/// access times they are off, because they turn reads into writes. Without an option for discards,
-/// btrfs's are off: since Linux 6.2 they are on by default, and would deallocate an image's space.
+/// Splits options into flags, and a text of the filesystem's own. Without an option for access
+/// times they are off, because they turn reads into writes. Without an option for discards, btrfs's
+/// are off: since Linux 6.2 they are on by default, and would deallocate an image's space.
 fn split_options(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     let mut options_of_kind = Vec::new();
@@ -121,7 +121,7 @@ fn split_options(kind: FilesystemKind, options: &[String]) -> (MountFlags, Strin
     (flags, options_of_kind.join(","))
 }
 
-/// A mounted filesystem. Dropped, it is unmounted.
+/// A mounted filesystem. Dropping it unmounts it.
 #[derive(Debug)]
 pub(super) struct Mounted {
     point: PathBuf,
@@ -136,9 +136,9 @@ impl Mounted {
         options: &[String],
     ) -> Result<Self, FreshError> {
         let (flags, others) = split_options(kind, options);
-        let shown = if others.is_empty() { String::new() } else { format!(" with {others}") };
+        let suffix = if others.is_empty() { String::new() } else { format!(" with {others}") };
         let failed = |error: std::io::Error| FreshError::Mount {
-            what: format!("{} as {}{shown}", device.display(), kind.as_str()),
+            what: format!("{} as {}{suffix}", device.display(), kind.as_str()),
             point: point.to_owned(),
             source: error,
         };
@@ -148,7 +148,7 @@ impl Mounted {
         Ok(Self { point: point.to_owned() })
     }
 
-    /// Unmounts it. A process that is just ending may hold it for a moment.
+    /// Unmounts the filesystem. Tries for a while: a process that is just ending may use it.
     pub(super) fn unmount(self) -> Result<(), FreshError> {
         const PATIENCE: Duration = Duration::from_secs(5);
         let is_busy = |errno: &Errno| *errno == Errno::BUSY;
@@ -167,7 +167,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Where it is still in use, it goes with its last user.
+        // If it is still in use, it disappears with its last user.
         if unmount(&self.point, UnmountFlags::empty()).is_err() {
             let _ = unmount(&self.point, UnmountFlags::DETACH);
         }

@@ -9,7 +9,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// The offsets of signatures: the beginning; the second, at 64 KiB, is btrfs's.
+/// The bytes at the beginning of a device that may hold signatures; btrfs's is at 64 KiB.
 const SIGNATURES_BYTES: u64 = 1 << 20;
 
 /// The device. It is open only while it is written here, and then exclusively, so a device in use
@@ -21,8 +21,8 @@ pub(super) struct GivenDevice {
 }
 
 impl GivenDevice {
-    /// Removes the leftovers of a killed run: the next engine would find its database. On request
-    /// the whole device is discarded.
+    /// Blanks the device: otherwise the next engine would find the database of a killed run. If
+    /// `discard` is set, the whole device is discarded as well.
     pub(super) fn acquire(path: &Path, discard: bool) -> Result<Self, FreshError> {
         let opening = FreshError::io(format!("open {}", path.display()));
         let mut file = raw::open_to_write(path).map_err(opening)?;
@@ -35,7 +35,7 @@ impl GivenDevice {
         Ok(Self { path: path.to_owned(), is_left: false })
     }
 
-    /// Releases it: the device is empty, as it was before.
+    /// Blanks and releases the device: it is empty, as it was before.
     pub(super) fn leave_blank(mut self) -> Result<(), FreshError> {
         self.is_left = true;
         self.blank()
@@ -48,7 +48,7 @@ impl GivenDevice {
 }
 
 impl Drop for GivenDevice {
-    /// A failed filesystem is removed as well.
+    /// Blanks the device, so that a failed filesystem is removed as well.
     fn drop(&mut self) {
         if !self.is_left {
             let _ = self.blank();

@@ -19,7 +19,7 @@ pub(super) fn free_loop(control: &File) -> io::Result<u32> {
     u32::try_from(number).map_err(|_| io::Error::last_os_error())
 }
 
-/// Puts a file under a loop device.
+/// Attaches a file to a loop device.
 pub(super) fn configure_loop(
     device: &File,
     file: BorrowedFd<'_>,
@@ -35,7 +35,7 @@ pub(super) fn configure_loop(
     check_code(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE.into(), &raw const config) })
 }
 
-/// What lies under a loop device.
+/// Returns the status of a loop device, with the file below it.
 pub(super) fn loop_status(device: &File) -> io::Result<loop_info64> {
     let mut info = MaybeUninit::<loop_info64>::zeroed();
     // SAFETY: the request writes a `struct loop_info64`, which `info` is and which outlives it.

@@ -10,20 +10,20 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What drives write whole at the least: filesystems must not rely on more.
+/// The smallest size that drives write atomically: filesystems must not rely on more.
 const SECTOR_BYTES: u32 = 512;
 
 /// A mounted filesystem. Dropping it unmounts it.
 #[derive(Debug)]
 pub struct Looped {
-    // Dropped in this order: a device that is mounted stays.
+    // Dropped in this order: a device that is still mounted would stay.
     mounted: Mounted,
     device: LoopDevice,
     data: PathBuf,
 }
 
 impl Looped {
-    /// Fails where this user, on this machine, could not make one. Touches nothing.
+    /// Checks that this user could make one on this machine. Changes nothing.
     pub fn check(root: &Root, kind: FilesystemKind) -> Result<(), FreshError> {
         if !rustix::process::geteuid().is_root() {
             return Err(FreshError::NotRoot);
@@ -82,7 +82,7 @@ impl Looped {
         self.device.name()
     }
 
-    /// Removes it; an error: it is still in use.
+    /// Removes the filesystem; an error: it is still in use.
     pub fn remove(self) -> Result<(), FreshError> {
         self.mounted.unmount()
     }

@@ -20,23 +20,23 @@ const DIRECT_IO: u32 = loop_device::LO_FLAGS_DIRECT_IO as u32;
 
 const CONTROL: &str = "/dev/loop-control";
 
-/// Of the blocks that it has, and that are read and written in the file: what drives have.
+/// The size of the device's blocks, and of reads and writes in the file: that of drives.
 const BLOCK_BYTES: u32 = 4096;
 
-/// Others look for free devices, too: one that was free may be taken a moment later.
+/// The number of attempts: other processes may take a free device first.
 const ATTEMPTS: u32 = 64;
 
 /// A loop device of ours. After a drop it disappears with its last user.
 #[derive(Debug)]
 pub(crate) struct LoopDevice {
-    /// The kernel keeps it as long as it is open, and no longer.
+    /// The open device: the kernel keeps the loop device as long as it is open, and no longer.
     _file: File,
     number: u32,
-    /// The file is not cached a second time by the kernel.
+    /// Whether I/O bypasses the page cache, so that the kernel does not cache the file twice.
     pub(crate) direct_io: bool,
 }
 
-/// Fails where there are none.
+/// Fails if this kernel has no loop devices.
 pub(crate) fn check(root: &Root) -> Result<(), Unavailable> {
     if root.path(CONTROL).exists() {
         return Ok(());
@@ -46,12 +46,12 @@ pub(crate) fn check(root: &Root) -> Result<(), Unavailable> {
 }
 
 impl LoopDevice {
-    /// A free loop device with this file under it.
+    /// Attaches a file to a free loop device.
     pub(crate) fn attach(image: &File) -> io::Result<Self> {
         Self::attach_with(image, BLOCK_BYTES)
     }
 
-    /// The same with sectors of another size.
+    /// Attaches a file to a free loop device with sectors of this size.
     pub(crate) fn attach_with(image: &File, sector_bytes: u32) -> io::Result<Self> {
         let control = open(CONTROL)?;
         for _ in 0..ATTEMPTS {
@@ -67,19 +67,19 @@ impl LoopDevice {
         Err(io::Error::other("others took every free loop device first"))
     }
 
-    /// The kernel's name of it.
+    /// Returns the kernel's name of the device.
     pub(crate) fn name(&self) -> String {
         format!("loop{}", self.number)
     }
 
-    /// Its node. It names this device while `self` exists: the kernel does not reuse an open
-    /// device.
+    /// Returns the device's node. It names this device while `self` exists: the kernel does not
+    /// reuse an open device.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(loop_path(self.number))
     }
 }
 
-/// Where udev or devtmpfs puts it.
+/// Returns the path of the node that udev or devtmpfs makes.
 fn loop_path(number: u32) -> String {
     format!("/dev/loop{number}")
 }
@@ -95,7 +95,7 @@ fn open(path: &str) -> io::Result<File> {
     })
 }
 
-/// Whether the node is the device of its name, which `/dev` does not guarantee.
+/// Checks that the node is the device of its name, which `/dev` does not guarantee.
 fn check_node(file: &File, number: u32) -> io::Result<()> {
     let stat = file.metadata()?;
     let number_of_node = format!("{}:{}", major(stat.rdev()), minor(stat.rdev()));
@@ -106,8 +106,8 @@ fn check_node(file: &File, number: u32) -> io::Result<()> {
     Err(io::Error::other(format!("/dev/loop{number} is something else")))
 }
 
-/// Puts the file under the device, and reads back that it is this file; whether it is read past
-/// the page cache, which a filesystem may refuse (tmpfs).
+/// Attaches the file to the device, and reads back that it is this file. Returns whether I/O
+/// bypasses the page cache, which a filesystem may refuse (tmpfs).
 fn configure(device: &File, image: &File, sector_bytes: u32) -> io::Result<bool> {
     let put = |flags| ioctl::configure_loop(device, image.as_fd(), sector_bytes, flags);
     match put(AUTOCLEAR | DIRECT_IO) {

@@ -33,13 +33,13 @@ use std::path::{Path, PathBuf};
 /// The database's directory on a volume: a filesystem's root is not empty.
 const DIR: &str = "data";
 
-/// Beside it, of a copy.
+/// The directory of a copy, beside that of the database.
 const COPY: &str = "copy";
 
 /// A volume that was created here. Dropping it removes it.
 #[derive(Debug)]
 pub struct Fresh {
-    // Dropped in this order: a device that is mounted stays.
+    // Dropped in this order: a device that is still mounted would stay.
     mounted: Option<Mounted>,
     device: BlockDevice,
     location: Location,
@@ -57,7 +57,7 @@ pub struct VolumeSpec<'a> {
     pub dir: &'a Path,
 }
 
-/// The device below.
+/// The device below a volume.
 #[derive(Debug)]
 enum BlockDevice {
     Loop(LoopDevice),
@@ -73,7 +73,7 @@ impl BlockDevice {
     }
 }
 
-/// Fails where this user, on this machine, could not make such a volume. Touches nothing.
+/// Checks that this user could make such a volume on this machine. Changes nothing.
 pub fn check(medium: &Medium) -> Result<(), FreshError> {
     let format = match medium {
         Medium::Directory { .. } => return Ok(()),
@@ -91,8 +91,8 @@ pub fn check(medium: &Medium) -> Result<(), FreshError> {
 
 impl Fresh {
     /// Makes a volume on a loop device. The image lies on the directory's filesystem, and the
-    /// volume is mounted on the directory, in this thread's mount namespace: [`namespace::enter`]
-    /// comes before.
+    /// volume is mounted on the directory, in this thread's mount namespace: call
+    /// [`namespace::enter`] before.
     pub fn make_on_loop(root: &Root, spec: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
         let VolumeSpec { name, dir, .. } = spec;
         let storage =
@@ -168,7 +168,7 @@ impl Fresh {
         &self.location
     }
 
-    /// The directory for a copy of the database; none on a bare device. It need not be there.
+    /// The directory for a copy of the database, which need not exist; none on a bare device.
     pub fn copy(&self) -> Option<PathBuf> {
         match &self.location {
             Location::Directory(data) => Some(data.with_file_name(COPY)),
@@ -181,7 +181,7 @@ impl Fresh {
         &self.record
     }
 
-    /// Removes it; an error: it is still in use, or could not be removed.
+    /// Removes the volume; an error: it is still in use, or could not be removed.
     pub fn remove(mut self) -> Result<(), FreshError> {
         self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
         match self.device {
@@ -191,7 +191,7 @@ impl Fresh {
     }
 }
 
-/// `ext4 on vda`.
+/// Returns a directory's filesystem and device, such as `ext4 on vda`.
 pub(super) fn describe_storage(root: &Root, dir: &Path) -> io::Result<String> {
     let volume = Storage::from_path(root, dir)?;
     let device = match &volume.device {

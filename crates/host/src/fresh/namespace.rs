@@ -30,7 +30,7 @@ pub fn enter(needed: &[&Path]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where this program, its workers and the tools that it calls may lie.
+/// Returns the paths where this program, its workers and the tools that it calls may lie.
 fn program_paths() -> Vec<PathBuf> {
     let lists = ["KVDYNO_ENGINE_PATH", "PATH"].into_iter().filter_map(std::env::var_os);
     let mut paths: Vec<PathBuf> =
@@ -40,7 +40,7 @@ fn program_paths() -> Vec<PathBuf> {
     paths
 }
 
-/// Takes mounts out of this namespace, and of no other.
+/// Unmounts the matching mounts in this namespace, and in no other.
 fn let_go(is_ours: impl Fn(&Mount) -> bool) {
     for mount in mount::all(&Root::system()).into_iter().rev().filter(is_ours) {
         let _ = unmount(&mount.point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);

@@ -1,4 +1,4 @@
-//! On this machine's own loop devices, by root.
+//! Tests of volumes on this machine's own loop devices, as root.
 
 use super::*;
 use crate::device::Device;
@@ -20,7 +20,8 @@ fn spec<'a>(format: &'a Format, dir: &'a Path) -> VolumeSpec<'a> {
     VolumeSpec { name: "it", format, dir }
 }
 
-/// Where a machine has what a test of volumes needs; the thread is in a namespace of its own.
+/// Returns a directory if the machine has what a test of volumes needs. The thread is then in a
+/// mount namespace of its own.
 fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir> {
     if !needs_root(test) {
         return None;
@@ -33,19 +34,20 @@ fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir>
     disk_dir(test)
 }
 
-/// Loop devices whose image lies in this directory.
+/// Returns the loop devices whose image lies in this directory.
 fn loops_in(dir: &Path) -> Vec<String> {
     let root = Root::system();
     let file = |name: &String| root.text(format!("/sys/block/{name}/loop/backing_file"));
-    let ours = |name: &String| file(name).is_some_and(|path| path.contains(&shown(dir)));
-    root.names("/sys/block").into_iter().filter(ours).collect()
+    let has_image_here = |name: &String| file(name).is_some_and(|path| path.contains(&shown(dir)));
+    root.names("/sys/block").into_iter().filter(has_image_here).collect()
 }
 
 fn shown(dir: &Path) -> String {
     dir.canonicalize().unwrap().display().to_string()
 }
 
-/// What a filesystem is made and mounted as, written to, and gone afterwards.
+/// Makes and mounts a filesystem, writes to it, and checks that it is gone afterwards. Returns its
+/// mount options.
 fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Option<String> {
     let dir = set_up(test, Some(kind))?;
     let root = Root::system();
@@ -80,7 +82,8 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     Some(mounted.options)
 }
 
-/// What is left after a moment: whoever looks at all devices may hold one a little longer.
+/// Returns the loop devices left after a moment: a process that looks at all devices may hold one a
+/// little longer.
 fn left_in(dir: &Path) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
@@ -151,7 +154,7 @@ fn what_mkfs_and_mount_refuse_leaves_nothing() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-/// It was looked at and was free; then somebody was faster.
+/// The device was free when it was checked; then another process opened it first.
 #[test]
 fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
@@ -159,17 +162,17 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let (root, format) = (Root::system(), filesystem(FilesystemKind::Ext4, &[], &[]));
     let image = image::make(dir.path(), 16 * MIB).unwrap();
     let device = LoopDevice::attach(&image).unwrap();
-    let theirs = raw::open_to_write(&device.path()).unwrap();
-    theirs.write_all_at(b"precious", 0).unwrap();
-    let wanted = spec(&format, dir.path());
-    let refused = Fresh::make_on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
+    let holder = raw::open_to_write(&device.path()).unwrap();
+    holder.write_all_at(b"precious", 0).unwrap();
+    let volume = spec(&format, dir.path());
+    let refused = Fresh::make_on_device(&root, volume, &device.path(), true, "kvdyno-abcde");
     assert!(refused.unwrap_err().to_string().contains("busy"));
     let mut content = [0; 8];
-    theirs.read_exact_at(&mut content, 0).unwrap();
+    holder.read_exact_at(&mut content, 0).unwrap();
     assert_eq!(&content, b"precious");
 }
 
-/// A file that is open keeps it busy: that is said, and it is off the tree all the same.
+/// An open file keeps the volume busy: the error says so, and the mount is off the tree anyway.
 #[test]
 fn a_busy_volume_goes_with_its_last_user() {
     let test = "a_busy_volume_goes_with_its_last_user";

@@ -29,8 +29,8 @@ pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
     Some((root.strip_base(group).into_owned(), cpus))
 }
 
-/// How long limits of CPU time have stopped threads of our own group and of those above it, summed
-/// over the groups that have such a limit; `None` where none has.
+/// Returns how long limits of CPU time have stopped threads of our own group and of those above it,
+/// summed over the groups that have such a limit; `None`: none has.
 pub fn throttled_ns(root: &Root) -> Option<u64> {
     let hierarchy = hierarchy::find(root, "cpu").ok()?;
     let limited = hierarchy.line().filter(|group| cpus(hierarchy.version, group).is_some());
@@ -72,12 +72,12 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
     limits.collect()
 }
 
-/// Our own group can be seen, and those above it as far up as they are shown.
+/// Returns whether our own group can be seen, and those above it as far up as they are shown.
 pub fn is_seen(root: &Root, controller: &str) -> bool {
     hierarchy::find(root, controller).is_ok()
 }
 
-/// The lowest limit among these groups, and whose it is.
+/// Returns the lowest limit among these groups, and the group that has it.
 pub(super) fn tightest<'a>(
     version: Version,
     groups: impl Iterator<Item = &'a Path>,
@@ -86,7 +86,8 @@ pub(super) fn tightest<'a>(
     limited.min_by_key(|(_, bytes)| *bytes)
 }
 
-/// Quota over period; `None` where there is no quota (`max`, or -1 on v1).
+/// Returns a group's CPU limit in processors, quota over period; `None`: there is no quota (`max`,
+/// or -1 on v1).
 fn cpus(version: Version, group: &Path) -> Option<f64> {
     let (quota, period) = match version {
         Version::V1 => {

@@ -5,14 +5,14 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A control file's text without the white space at its ends.
+/// Reads a control file's text, without the white space at its ends.
 pub(super) fn read(directory: &Path, file: &str) -> io::Result<String> {
     let path = directory.join(file);
     let text = fs::read_to_string(&path).map_err(|error| error_with_path(&path, &error))?;
     Ok(text.trim().to_owned())
 }
 
-/// A control file that holds one number.
+/// Reads a control file that holds one number.
 pub(super) fn number(directory: &Path, file: &str) -> io::Result<u64> {
     let text = read(directory, file)?;
     text.parse().map_err(|_| {

@@ -31,7 +31,7 @@ impl fmt::Display for Version {
 /// A controller's hierarchy as this process sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hierarchy {
-    /// Which interface its files have.
+    /// The interface of its files.
     pub(super) version: Version,
     /// Where it is mounted.
     pub(super) top: PathBuf,
@@ -46,7 +46,7 @@ impl Hierarchy {
     }
 }
 
-/// Looks for it in `/proc/self/cgroup` and `/proc/self/mountinfo`.
+/// Finds a controller's hierarchy by `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailable> {
     let groups = root.parse_file::<ProcessCGroups>("/proc/self/cgroup");
     let groups = groups.map(|groups| groups.0).filter(|groups| !groups.is_empty());
@@ -71,22 +71,23 @@ pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailab
     locate(root, controller, version, path)
 }
 
-/// `/proc/cgroups` may list the controller as disabled (Raspberry Pi OS).
+/// Returns whether `/proc/cgroups` lists the controller as disabled (as on Raspberry Pi OS).
 fn switched_off(root: &Root, controller: &str) -> bool {
     let table = root.parse_file::<CGroupControllers>("/proc/cgroups");
     table.is_some_and(|table| table.0.iter().any(|row| row.name == controller && !row.enabled))
 }
 
-/// Our path in the hierarchy with the controller: the v1 one that names it, otherwise v2.
+/// Returns our path in the controller's hierarchy: the v1 one that names it, otherwise v2.
 fn own_path<'a>(groups: &'a [ProcessCGroup], controller: &str) -> Option<(Version, &'a str)> {
-    let named = groups.iter().find(|group| group.controllers.iter().any(|name| name == controller));
+    let by_name =
+        groups.iter().find(|group| group.controllers.iter().any(|name| name == controller));
     let unified = groups.iter().find(|group| group.hierarchy == 0 && group.controllers.is_empty());
-    let group_v1 = named.map(|group| (Version::V1, group));
+    let group_v1 = by_name.map(|group| (Version::V1, group));
     let (version, group) = group_v1.or(unified.map(|group| (Version::V2, group)))?;
     Some((version, &group.pathname))
 }
 
-/// The directory of our own group, proved by our own process being listed in it.
+/// Finds the directory of our own group, proved by our own process being listed in it.
 fn locate(
     root: &Root,
     controller: &str,
@@ -122,15 +123,15 @@ fn locate(
     })
 }
 
-/// A group's path below a mount of `mount_root`. `/..` in either means a place above the root of
-/// our namespace, whose name cannot be known here.
+/// Returns a group's path below a mount of `mount_root`. `None` also if either contains `/..`, a
+/// place above the root of our namespace: its name cannot be known here.
 fn below(mount_root: &str, path: &str) -> Option<PathBuf> {
     let below = Path::new(path).strip_prefix(mount_root).ok()?;
     let plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
     (plain(below) && plain(Path::new(mount_root))).then(|| below.to_owned())
 }
 
-/// The processes in a group; `None` where that cannot be read.
+/// Returns the processes in a group; `None`: they cannot be read.
 pub(super) fn members(directory: &Path) -> Option<Vec<u32>> {
     let list = text(&directory.join("cgroup.procs"))?;
     Some(list.lines().filter_map(|line| line.parse().ok()).collect())

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 const LEAF: &str = "main";
 
-/// Our group; its parent where we sit in the leaf that we, or whose reaper we are, made.
+/// Returns our group without the leaf: its parent, if it is a leaf that was made by us or by the
+/// process whose reaper we are; else the group itself.
 pub(super) fn without_leaf(group: &Path) -> PathBuf {
     match group.parent() {
         Some(parent) if is_leaf(group) => parent.to_owned(),
@@ -26,7 +27,7 @@ pub(super) fn is_leaf(group: &Path) -> bool {
     leaf_owner(group).is_some()
 }
 
-/// Who made this leaf; `None`: it is none.
+/// Returns the owner that made this leaf; `None`: the group is no leaf.
 fn leaf_owner(group: &Path) -> Option<Owner> {
     let name = group.file_name()?.to_str()?;
     naming::owner(name).filter(|owner| naming::group(*owner, LEAF) == name)
@@ -39,9 +40,8 @@ pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
     members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
 }
 
-/// Moves this process, all threads of it, and its children from `group` into a leaf and lets
-/// `group`
-/// limit its children.
+/// Moves this process, all threads of it, and its children from `group` into a leaf, and lets
+/// `group` limit its children.
 pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
     let leaf = group.join(naming::group(Owner::read(root, root.pid()), LEAF));
     root.make_group(&leaf)?;
@@ -58,7 +58,7 @@ pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
     limited
 }
 
-/// Undoes [`enter`] once no group of ours is left. Where that fails we stay in the leaf: it
+/// Undoes [`enter`] once no group of ours is left. If that fails, we stay in the leaf, which
 /// vanishes with the scope that we were started in.
 pub(super) fn go_back(root: &Root) {
     let Ok(hierarchy) = hierarchy::find(root, "memory") else { return };
@@ -112,7 +112,7 @@ mod tests {
         assert!(!fake.root.path(&leaf).exists());
     }
 
-    /// The reaper of a dead process sits in the leaf that this had made.
+    /// The reaper of a dead process sits in the leaf that the process had made.
     #[test]
     fn the_reaper_finds_the_way_back_too() {
         let leaf = format!("{SCOPE}/{}", testing::group_name(900, LEAF));

@@ -13,10 +13,10 @@ use std::path::Path;
 /// room for the largest folio.
 const SWAP_SLACK_BYTES: u64 = 4 << 20;
 
-/// On v1, of memory and swap together.
+/// The file with the limit on memory and swap together, on v1.
 const BOTH: &str = "memory.memsw.limit_in_bytes";
 
-/// The swap of a group.
+/// The swap settings of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// The swappiness; `None` where it cannot be read.
@@ -78,9 +78,9 @@ impl Version {
             return Ok(Allowed { swappiness: Some(swappiness), not_enforced });
         }
         write(directory, "memory.swap.max", bytes)?;
-        // Its own memory does not count there.
+        // A v2 limit is on swap alone: the group's memory does not count.
         not_enforced.extend(less_swap(root, self, directory, (0, bytes)));
-        // Since Linux 5.19 a group can do without it.
+        // Since Linux 5.19 a group can do without zswap.
         if directory.join("memory.zswap.max").exists() {
             write(directory, "memory.zswap.max", 0)?;
         } else {
@@ -88,16 +88,16 @@ impl Version {
         }
         let in_force = root.number("/proc/sys/vm/swappiness");
         if in_force != Some(swappiness) {
-            let shown = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
+            let found = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
             not_enforced.push(format!(
-                "expected swappiness {swappiness}, found {shown}: cgroup v2 uses the machine's: \
+                "expected swappiness {swappiness}, found {found}: cgroup v2 uses the machine's: \
                  sysctl vm.swappiness={swappiness}"
             ));
         }
         Ok(Allowed { swappiness: in_force, not_enforced })
     }
 
-    /// The limit in force. Without one v1 shows a number near 2^63, and v2 `max`.
+    /// Returns the limit in force. Without one v1 shows a number near 2^63, and v2 `max`.
     pub(super) fn limit(self, directory: &Path) -> Option<u64> {
         let bytes = number(directory, self.select("memory.limit_in_bytes", "memory.max")).ok()?;
         (bytes < 1 << 60).then_some(bytes)
@@ -108,11 +108,11 @@ impl Version {
         let stat = read(directory, "memory.stat")?;
         let events = read(directory, self.select("memory.oom_control", "memory.events"))?;
         let counted = |v1, v2| number_by_key(&stat, self.select(v1, v2)).unwrap_or_default();
-        let shown = |v1, v2| number(directory, self.select(v1, v2));
+        let value_of = |v1, v2| number(directory, self.select(v1, v2));
         Ok(GroupUsage {
-            memory_bytes: shown("memory.usage_in_bytes", "memory.current")?,
+            memory_bytes: value_of("memory.usage_in_bytes", "memory.current")?,
             // On v2 since Linux 5.19.
-            memory_peak_bytes: shown("memory.max_usage_in_bytes", "memory.peak").ok(),
+            memory_peak_bytes: value_of("memory.max_usage_in_bytes", "memory.peak").ok(),
             file_bytes: counted("total_cache", "file"),
             anon_bytes: counted("total_rss", "anon"),
             limit_hits: match self {
@@ -128,7 +128,7 @@ impl Version {
         })
     }
 
-    /// Begins the peak anew, where the kernel can: v1.
+    /// Resets the recorded peak, on v1 only.
     pub(super) fn forget_peak(self, directory: &Path) {
         if self == Self::V1 {
             let _ = write(directory, "memory.max_usage_in_bytes", 0);
@@ -142,7 +142,7 @@ impl Version {
         }
         let bytes = number(directory, "memory.current")?;
         match write(directory, "memory.reclaim", bytes) {
-            // It freed less than everything.
+            // The kernel freed less than everything.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             other => other,
         }
@@ -156,15 +156,15 @@ pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
     list.split_whitespace().any(|controller| controller == "memory")
 }
 
-/// What prevents swap to a device: zswap, which keeps swapped pages compressed in memory.
+/// Returns a sentence if zswap is on: it keeps swapped pages compressed in memory, not on a device.
 fn find_zswap(root: &Root) -> Option<String> {
     const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
     let on = root.text(SWITCH).is_some_and(|text| text == "Y");
     on.then(|| format!("zswap keeps swapped memory compressed in RAM: echo N > {SWITCH}"))
 }
 
-/// Whether a group above allows less swap than `bytes` below a group that may have `limit_bytes` of
-/// memory: as a sentence, with what would help.
+/// Returns a sentence with a remedy if a group above allows less than `bytes` of swap to a group
+/// with `limit_bytes` of memory.
 fn less_swap(
     root: &Root,
     version: Version,
@@ -173,7 +173,7 @@ fn less_swap(
 ) -> Option<String> {
     let allowed = group.ancestors().skip(1).filter_map(|above| {
         let swap = match version {
-            // Of memory and swap together.
+            // This limit is on memory and swap together.
             Version::V1 => number(above, BOTH).ok()?.saturating_sub(limit_bytes),
             Version::V2 => number(above, "memory.swap.max").ok()?,
         };

@@ -1,7 +1,7 @@
 //! The RAM limit: a memory control group for one case's processes, page cache included.
 //!
-//! It makes groups named after their maker ([`naming`]), below our own group or beside it
-//! ([`parent`]), and removes those only. It does not decide how much RAM a case gets.
+//! Groups are named after their maker ([`naming`]), and made below our own group or beside it
+//! ([`parent`]); only those are removed. How much RAM a case gets is not decided here.
 
 mod above;
 mod control;
@@ -34,16 +34,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a group is given to lose its last process.
+/// The time that a group has to lose its last process.
 const REMOVE_LIMIT: Duration = Duration::from_secs(3);
 
-/// Fails where no group can be limited to so much memory: none can be made, or a group above allows
+/// Fails if no group can be limited to this much memory: none can be made, or a group above allows
 /// less.
 pub fn check_limit(root: &Root, limit_bytes: u64) -> Result<(), Unavailable> {
     parent::choose(root)?.check_room(root, limit_bytes)
 }
 
-/// A memory control group of ours. Dropped, it is removed with the processes in it.
+/// A memory control group of ours. Dropping it removes it, with the processes in it.
 #[derive(Debug)]
 pub struct Group {
     root: Root,
@@ -51,21 +51,21 @@ pub struct Group {
     directory: PathBuf,
     limit_bytes: u64,
     procs: File,
-    /// The limit is in force.
+    /// Whether the limit is in force.
     holds: AtomicBool,
     removed: bool,
 }
 
 impl Group {
-    /// Makes a group with a limit on memory and none of it in swap. A process gets into it by
-    /// [`join`], before it touches a file that shall be held inside the limit.
+    /// Makes a group with a limit on memory and without swap. A process enters it by [`join`],
+    /// before it touches a file whose cached pages shall count in the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let group = Self::create_open(root, name, limit_bytes)?;
         group.limit().map_err(group_error)?;
         Ok(group)
     }
 
-    /// The same with a limit that is in force from [`Self::enforce_limit`] on.
+    /// Makes a group with a limit that is in force from [`Self::enforce_limit`] on.
     pub fn create_open(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let parent = parent::choose(root)?;
         parent.check_room(root, limit_bytes)?;
@@ -78,12 +78,12 @@ impl Group {
         }
         .map_err(group_error)?;
         let directory = parent.directory.join(naming::group(Owner::read(root, root.pid()), name));
-        let made = root.make_group(&directory).and_then(|()| {
+        let group = root.make_group(&directory).and_then(|()| {
             Self::open(root, parent.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);
             })
         });
-        made.inspect_err(|_| leaf::go_back(root)).map_err(group_error)
+        group.inspect_err(|_| leaf::go_back(root)).map_err(group_error)
     }
 
     fn open(root: &Root, version: Version, directory: &Path, bytes: u64) -> io::Result<Self> {
@@ -99,7 +99,7 @@ impl Group {
         })
     }
 
-    /// Puts the limit in force: from now on no more memory is used than that.
+    /// Puts the limit in force, and resets the recorded peak where the kernel can.
     pub fn enforce_limit(&self) -> io::Result<()> {
         self.limit()?;
         self.version.forget_peak(&self.directory);
@@ -127,24 +127,24 @@ impl Group {
         self.limit_bytes
     }
 
-    /// Allows as much swap beyond the limit; call it before a process joins.
+    /// Allows this much swap beyond the limit; call it before a process joins.
     pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
         self.version.allow_swap(&self.root, &self.directory, bytes, swappiness)
     }
 
-    /// The file for [`join`]; open since the group was made, so that a child between fork and exec
-    /// opens nothing.
+    /// Returns the file for [`join`]. It is open since the group was made, so that a child between
+    /// fork and exec opens nothing.
     pub fn procs_file(&self) -> BorrowedFd<'_> {
         self.procs.as_fd()
     }
 
-    /// Its counters.
+    /// Returns the group's counters.
     pub fn usage(&self) -> io::Result<GroupUsage> {
         self.version.usage(&self.directory)
     }
 
-    /// Fails where the limit was changed: call it again after the case, because the host's manager
-    /// may have interfered.
+    /// Fails if the limit was changed. Call it again after the case: the host's manager may have
+    /// interfered.
     pub fn check_limit(&self) -> Result<(), String> {
         if !self.holds.load(Ordering::Relaxed) {
             return Ok(());
@@ -160,15 +160,15 @@ impl Group {
         }
     }
 
-    /// Gives the group's page cache back, as far as it is clean and unmapped; the bytes freed.
+    /// Frees the group's page cache, as far as it is clean and unmapped. Returns the bytes freed.
     pub fn reclaim(&self) -> io::Result<u64> {
         let before = self.usage()?.memory_bytes;
         self.version.reclaim(&self.directory)?;
         Ok(before.saturating_sub(self.usage()?.memory_bytes))
     }
 
-    /// Kills the processes that are still in it, frees its page cache (which would otherwise pass
-    /// to our own group and serve the next case for nothing), removes it.
+    /// Kills the group's remaining processes, frees its page cache, and removes it. The cache would
+    /// otherwise pass to our own group and serve the next case for nothing.
     pub fn remove(mut self) -> io::Result<()> {
         self.remove_now()
     }
@@ -200,7 +200,7 @@ pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether and where a group can be made; changes nothing.
+/// Returns whether and where a group can be made. Changes nothing.
 pub fn availability(root: &Root) -> Availability {
     match parent::choose(root) {
         Ok(parent) => Availability { available: true, detail: parent.description(root) },

@@ -6,7 +6,7 @@ use crate::owner::Owner;
 const PREFIX: &str = "kvdyno-";
 const NAME_BYTES_MAX: usize = 100;
 
-/// The directory's name of a group of this owner. What a cgroup's name may not hold is replaced.
+/// Returns the directory name of this owner's group. Unsafe characters in `name` are replaced.
 pub(super) fn group(owner: Owner, name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
     let name: String = name.chars().map(plain).take(NAME_BYTES_MAX).collect();

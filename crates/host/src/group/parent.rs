@@ -16,7 +16,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Where the group is made, and what comes first.
+/// The place of a new group, and the preparation that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParentGroup {
     pub(super) hierarchy: Hierarchy,
@@ -50,8 +50,8 @@ pub(super) fn choose(root: &Root) -> Result<ParentGroup, Unavailable> {
 }
 
 impl ParentGroup {
-    /// Fails where a group above allows less than `limit_bytes`: our limit would not be the one
-    /// in force.
+    /// Fails if a group above allows less than `limit_bytes`: our limit would not be the one in
+    /// force.
     pub(super) fn check_room(&self, root: &Root, limit_bytes: u64) -> Result<(), Unavailable> {
         let version = self.hierarchy.version;
         let groups = self.directory.ancestors();
@@ -68,7 +68,7 @@ impl ParentGroup {
         }
     }
 
-    /// As text, for doctor and record.
+    /// Returns the group's place as text, for doctor and record.
     pub(super) fn description(&self, root: &Root) -> String {
         let parent = match self.preparation {
             Preparation::Beside => "beside our own group, in",
@@ -114,11 +114,11 @@ fn unified_parent(
     }
 }
 
-/// What helps on v2: a group for kvdyno alone, which it may divide.
+/// The remedy on v2: a group for kvdyno alone, which it may divide.
 const ALONE: &str = "start in a group of its own: `systemd-run --user --scope -p Delegate=yes \
     kvdyno ...` (as root without --user)";
 
-/// We may make a group there and move a child of ours into it.
+/// Checks that we may make a group there and move a child of ours into it.
 fn check_writable(root: &Root, version: Version, directory: &Path) -> Result<(), Unavailable> {
     writable(directory).map_err(|errno| unwritable_error(root, version, directory, errno))
 }

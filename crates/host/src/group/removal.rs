@@ -12,8 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a group of the dead is given to lose its last process, which may be waiting for a
-/// drive.
+/// The time that a dead run's group has to lose its last process, which may be waiting for a drive.
 const REMOVE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Removes a group of ours, with the processes in it and its page cache.
@@ -61,8 +60,8 @@ pub(crate) fn sweep(root: &Root) -> Vec<PathBuf> {
     empty.filter(|path| root.remove_group(path).is_ok()).collect()
 }
 
-/// Removes the groups of a process that is known to have died, with the processes in them. Its
-/// start time is unknown if it was dead already.
+/// Removes the groups of a process that is known to have died, with the processes in them. The
+/// owner's start time is 0 if the process was dead before it could be read.
 pub(crate) fn remove_dead(root: &Root, owner: Owner) {
     let is_of_owner = |maker: &Owner| match owner.began {
         0 => maker.pid == owner.pid && maker.is_gone(root),
@@ -76,7 +75,7 @@ pub(crate) fn remove_dead(root: &Root, owner: Owner) {
     leaf::go_back(root);
 }
 
-/// Every group of ours, with its owner.
+/// Returns every group of this program, with its owner.
 fn groups(root: &Root) -> Vec<(Version, Owner, PathBuf)> {
     let Ok(hierarchy) = hierarchy::find(root, "memory") else { return Vec::new() };
     let group = leaf::without_leaf(&hierarchy.own);
@@ -121,7 +120,8 @@ mod tests {
         assert!(fake.root.path(elsewhere).exists());
     }
 
-    /// Its number is not its maker's alone: another container has its own, and each is given again.
+    /// A process number does not identify a maker: containers have their own, and numbers are
+    /// reused.
     #[test]
     fn a_number_that_was_used_again_or_is_of_another_container_says_nothing() {
         let other = format!("{OWN}/kvdyno-900-4026532222-77-a");
@@ -131,7 +131,7 @@ mod tests {
         assert!(fake.root.path(&other).exists(), "its maker cannot be seen from here");
     }
 
-    /// Only from there all processes are seen.
+    /// Only the first namespace sees all processes.
     #[test]
     fn the_first_namespace_knows_when_nobody_is_left_in_another() {
         let other = format!("{OWN}/kvdyno-900-4026532222-77-a");

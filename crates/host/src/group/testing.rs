@@ -5,17 +5,17 @@ use crate::testing::Fake;
 /// The PID namespace of the container that the trees show.
 pub(crate) const NAMESPACE: u64 = 4_026_532_111;
 
-/// What a group of this process is called where it began at tick 77, as ours did.
+/// Returns the name of a group whose process began at tick 77, as ours did.
 pub(crate) fn group_name(pid: u32, name: &str) -> String {
     format!("kvdyno-{pid}-{NAMESPACE}-77-{name}")
 }
 
-/// `/proc/PID/stat`.
+/// Returns the text of `/proc/PID/stat`.
 pub(crate) fn stat(pid: u32, name: &str, parent: u32, began: u64) -> String {
     format!("{pid} ({name}) S {parent}{} {began}{}\n", " 0".repeat(17), " 0".repeat(30))
 }
 
-/// A process that sees itself, and is in a container.
+/// Returns the tree of a process in a container, which sees itself.
 fn fake_container() -> Fake {
     Fake::new()
         .link("/proc/self/ns/pid", &format!("pid:[{NAMESPACE}]"))

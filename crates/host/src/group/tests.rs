@@ -99,7 +99,7 @@ fn below_a_limit_there_is_swap_where_it_is_allowed() {
     assert!(allowed.not_enforced[0].ends_with("sysctl vm.swappiness=100"), "{allowed:?}");
 }
 
-/// As in a container that may have no swap.
+/// The group above is like that of a container without swap.
 #[test]
 fn a_group_above_that_allows_less_swap_is_named() {
     let note_of = |fake: &crate::testing::Fake| {
@@ -121,7 +121,7 @@ fn a_group_above_that_allows_less_swap_is_named() {
     assert!(words.len() == 1 && words[0].contains(&expected), "{words:?}");
 }
 
-/// Swap that stays in memory is none: a group of v2 can do without, elsewhere it is said.
+/// Swap that stays in memory is no swap: a v2 group switches zswap off, elsewhere it is reported.
 #[test]
 fn what_keeps_swapped_memory_compressed_is_switched_off_or_named() {
     let zswap = "/sys/module/zswap/parameters/enabled";
@@ -195,7 +195,7 @@ fn availability_says_where_or_why_not() {
     );
 }
 
-/// A real group, or a line that says why this test cannot test here (it needs root, as a rule).
+/// Returns a real group, or reports why this test cannot run here (as a rule it needs root).
 fn real_group(test: &str, limit_bytes: u64) -> Option<Group> {
     match Group::create(&Root::system(), test, limit_bytes) {
         Ok(group) => Some(group),
@@ -237,7 +237,7 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
         let read = device.usage(&root).unwrap().read_bytes - before.read_bytes;
         assert!(read >= 256 * MIB, "{read} bytes read");
     }
-    // And the program itself, where it was not in memory.
+    // The program itself is counted, too, where it was not in memory.
     assert!(exit.usage.input_blocks_512 * 512 >= 256 * MIB);
     assert_eq!(group.check_limit(), Ok(()));
     assert!(group.reclaim().unwrap() > 16 * MIB);

@@ -1,5 +1,5 @@
-//! Counters of real processes. The kernel's own stand in for the processor's, which a virtual
-//! machine lacks: they are opened, inherited and read by the same calls.
+//! Tests of counters on real processes. The kernel's software events stand in for the processor's,
+//! which a virtual machine lacks: they are opened, inherited and read by the same calls.
 
 use super::super::child::Child;
 use super::super::testing::{Fake, needs_root};
@@ -18,15 +18,15 @@ fn begun(pid: u32, event: Software) -> Counters {
     begin(&Root::system(), pid, event)
 }
 
-/// A program that waits for the end of its input before it goes on.
+/// Starts a program that waits for the end of its input before it goes on.
 fn waiting(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Child {
     let mut command = Command::new(program);
     command.args(arguments);
     Child::spawn(command, None).unwrap()
 }
 
-/// What is counted of a child, from now until it and all that it started have ended: nobody holds
-/// its output any more. And what it used in its life.
+/// Returns a child's count from now until it and all that it started have ended, which closes its
+/// output; and its usage in its whole life.
 fn to_its_end(mut child: Child, event: Software) -> (EventCount, ProcessUsage) {
     let mut counters = begun(child.pid(), event);
     let before = read(&mut counters).unwrap();
@@ -51,7 +51,7 @@ fn what_a_process_starts_later_is_counted_with_it() {
     assert!(counted.running_ns > 0 && counted.running_ns <= counted.enabled_ns, "{counted:?}");
 }
 
-/// A server that is of another user, in namespaces of its own, or its supervisor's child no more.
+/// The server is another user's, in namespaces of its own, or no longer its supervisor's child.
 #[test]
 fn a_server_that_goes_its_own_way_is_counted_to_its_end() {
     if !needs_root("a_server_that_goes_its_own_way_is_counted_to_its_end") {
@@ -69,7 +69,7 @@ fn a_server_that_goes_its_own_way_is_counted_to_its_end() {
     }
 }
 
-/// How long a thread of [`burner`] has the processor.
+/// The CPU time that a thread of [`burner`] uses.
 const BURNT_NS: u64 = 50_000_000;
 
 fn burn() {
@@ -80,7 +80,7 @@ fn burn() {
     while cpu_ns() < BURNT_NS {}
 }
 
-/// Four threads that are there before anything counts; each starts another when it may go on.
+/// Runs four threads that exist before anything counts; each starts another after the gate opens.
 #[test]
 #[ignore = "the child of a test"]
 fn burner() {
@@ -107,9 +107,9 @@ fn threads_that_are_there_already_are_counted_and_none_twice() {
     assert!(errors.any(|line| line.unwrap() == "ready"));
     let (counted, all) = to_its_end(child, Software::TASK_CLOCK);
     let all_ns = all.user_ns + all.system_ns;
-    // What they took to begin was before.
+    // The threads' own start was before the count.
     assert!(counted.count > 7 * BURNT_NS, "{counted:?}");
-    // Time that the hypervisor took is in one of the two; twice is far more.
+    // The hypervisor's time is in one of the two; a double count would be far more.
     assert!(counted.count < all_ns + all_ns / 2, "{counted:?} of {all_ns}");
 }
 
@@ -127,7 +127,7 @@ fn a_process_that_has_ended_is_no_more_counted_and_what_it_did_stays() {
     child.wait().unwrap();
 }
 
-/// A worker that inherited them would keep them open.
+/// A worker that inherited the counters would keep them open.
 #[test]
 fn counters_are_closed_on_exec() {
     let counters = begun(std::process::id(), Software::PAGE_FAULTS).unwrap();
@@ -153,7 +153,7 @@ fn what_is_not_counted_is_said() {
     assert!(gone[0].starts_with("instructions, cycles, cache misses, branch misses"), "{gone:?}");
 }
 
-/// What is counted stays, whatever is wrong with the others.
+/// A counter that works is read, whatever is wrong with the others.
 #[test]
 fn each_counter_has_a_reason_of_its_own() {
     let failed = |errno: Errno| Err(errno.into());
@@ -187,7 +187,7 @@ fn of_cores_of_several_kinds_nothing_is_made_up() {
     let all = "instructions, cycles, cache misses, branch misses by the processor: it has cores \
         of several kinds (cpu_atom, cpu_core) with separate counters";
     assert_eq!(reasons, [all]);
-    for one in [&["cpu/type"][..], &["armv8_pmuv3_0/cpus", "arm_spe_0/cpumask"]] {
-        assert!(check_core_kinds(&devices(one).root).is_ok(), "{one:?}");
+    for files in [&["cpu/type"][..], &["armv8_pmuv3_0/cpus", "arm_spe_0/cpumask"]] {
+        assert!(check_core_kinds(&devices(files).root).is_ok(), "{files:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The label that a run writes on its filesystems. It recognises them by it after a kill.
+//! The label that a run writes on its filesystems, and recognises them by after a kill.
 //!
 //! Offsets are those of the superblocks: ext4 (`s_volume_name`), XFS (`sb_fname`), btrfs
 //! (`btrfs_super_block.label`).
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What every label of ours begins with.
+/// The prefix of every label of this program.
 const BEGINNING: &str = "kvdyno-";
 
 /// XFS has room for twelve bytes; the rest after the prefix names the run.
@@ -30,12 +30,13 @@ pub fn run_label(run: &str) -> String {
     BEGINNING.chars().chain(letters).collect()
 }
 
-/// It was made by a run of ours, whichever.
+/// Returns whether any run of this program made the label.
 pub(super) fn is_ours(label: &str) -> bool {
     label.len() == BEGINNING.len() + RUN_LETTERS && label.starts_with(BEGINNING)
 }
 
-/// The label of the one filesystem that lies on a device; none: none, or several, or no label.
+/// Returns the label of the only filesystem on a device; `None`: there is none, or several, or it
+/// has no label.
 pub(super) fn find(file: &File) -> io::Result<Option<String>> {
     let mut first_label = None;
     for (offset, magic, label_at, room) in PLACES {

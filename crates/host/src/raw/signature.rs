@@ -1,5 +1,5 @@
-//! Signatures that filesystems, volume managers and partition tables leave on a device: an own
-//! table of their places, and `blkid` as a second opinion where it is installed.
+//! Signatures that filesystems, volume managers and partition tables leave on a device, found by a
+//! table of their places, and by `blkid` as a second opinion where it is installed.
 //!
 //! The places are those of libblkid's probes (util-linux, libblkid/src/superblocks and partitions).
 
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// Bytes at an offset.
 struct Signature {
     what: &'static str,
-    /// From the beginning.
+    /// The place, in bytes from the device's beginning.
     offset: u64,
     magic: &'static [u8],
 }
@@ -58,16 +58,16 @@ const SIGNATURES: [Signature; 34] = [
     signature("a partition table or a boot sector", 0x1fe, b"\x55\xaa"),
 ];
 
-/// As much of the beginning as any signature needs: a ZFS label has its own past 128 KiB.
+/// The bytes at the beginning that are searched: a ZFS label has its signature past 128 KiB.
 const HEAD_BYTES: u64 = 1 << 20;
 
-/// What lies on a device; none: nothing that is known.
+/// Returns what lies on a device; `None`: nothing that is known.
 pub(super) fn find(file: &File, bytes: u64) -> io::Result<Option<String>> {
     find_of_length(file, bytes, 1)
 }
 
-/// The same for random blocks: only marks that appear by chance at most once in four billion
-/// blocks.
+/// Like [`find`] for a device with random blocks: only marks that appear by chance at most once in
+/// four billion blocks.
 pub(super) fn find_in_noise(file: &File, bytes: u64) -> io::Result<Option<String>> {
     find_of_length(file, bytes, 4)
 }
@@ -90,7 +90,8 @@ fn has_magic(head: &[u8], offset: u64, magic: &[u8]) -> bool {
     head.get(offset as usize..).is_some_and(|rest| rest.starts_with(magic))
 }
 
-/// Its uberblocks: 128 slots of 1 KiB from 128 KiB on, in either byte order.
+/// Returns whether there is a ZFS uberblock: 128 slots of 1 KiB from 128 KiB on, in either byte
+/// order.
 fn is_zfs(head: &[u8]) -> bool {
     const MAGIC: u64 = 0x00ba_b10c;
     let slots = (128_usize..256).filter_map(|slot| head.get(slot << 10..)?.first_chunk::<8>());
@@ -99,7 +100,7 @@ fn is_zfs(head: &[u8]) -> bool {
         .any(|slot| [u64::from_le_bytes(*slot), u64::from_be_bytes(*slot)].contains(&MAGIC))
 }
 
-/// What keeps its signature, or a second one, at the end.
+/// Returns what has its signature, or a second one, at the end of a device.
 fn find_at_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
     const RAID: &[u8] = b"\xfc\x4e\x2b\xa9";
     let raid_090 = (bytes & !0xffff).checked_sub(0x1_0000);

@@ -28,7 +28,7 @@ pub enum StateError {
     #[error("expected a directory for states, found that {} is not one; use another \
         `--runs DIR` or `--data-dir DIR`", dir.display())]
     NotADirectory { dir: PathBuf },
-    /// Something in the store's directory is not the store's.
+    /// The store's directory contains something that is not the store's.
     #[error("expected only states in {}, found {}, which kvdyno did not make; move it away, or \
         use another `--runs DIR` or `--data-dir DIR`", dir.display(), entry.display())]
     Foreign { dir: PathBuf, entry: PathBuf },
@@ -54,11 +54,11 @@ pub enum StateError {
     #[error("{}: expected a database that nobody writes to, found that the file changed while it \
         was read; close the engine before its database is kept", path.display())]
     BeingWritten { path: PathBuf },
-    /// Something in a database that cannot be kept.
+    /// The database contains something that cannot be kept.
     #[error("{}: expected {expected}, found {actual}; a database is kept only where all of it is \
         in its own directory", path.display())]
     NotKeepable { path: PathBuf, expected: &'static str, actual: String },
-    /// Somebody reads it.
+    /// Another process uses the state.
     #[error("{} is in use by another run or command; wait for its end, then remove it: \
         `kvdyno state remove {id}`", path.display())]
     InUse { id: String, path: PathBuf },

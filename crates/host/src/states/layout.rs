@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The files of the database, in a state's directory.
 pub(super) const DATABASE: &str = "database";
-/// The list of its keys, where it is a copy of somebody's database.
+/// The list of a state's keys, if it is a copy of somebody's database.
 pub(super) const KEYS: &str = "keys";
-/// Its record.
+/// The record of a state.
 pub(super) const RECORD: &str = "state.json";
-/// Modified at each use.
+/// The file whose time is set at each use of a state.
 pub(super) const USED: &str = "used";
 
 /// The record's name while it is written.
@@ -23,7 +23,7 @@ pub(super) const MAKING: &str = "making";
 /// A temporary that was a state.
 pub(super) const REMOVING: &str = "removing";
 
-/// What a store's directory holds.
+/// The contents of a store's directory.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     /// Ids of states, which may be broken.
@@ -57,7 +57,8 @@ pub(super) fn list(dir: &Path) -> Result<Contents, StateError> {
     Ok(contents)
 }
 
-/// What shows that a directory is neither a state nor a temporary: itself, or something in it.
+/// Returns the path that shows that a directory is neither a state nor a temporary: itself, or
+/// something in it. `None`: it is one of them.
 pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBuf>> {
     let is_ours = is_id(name) || is_temporary(name);
     if !is_ours || !fs::symlink_metadata(path)?.is_dir() {
@@ -66,23 +67,24 @@ pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBu
     let mut empty = true;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let ours = [DATABASE, KEYS, RECORD, USED, RECORD_TEMPORARY];
-        if !ours.iter().any(|name| entry.file_name() == *name) {
+        let own_names = [DATABASE, KEYS, RECORD, USED, RECORD_TEMPORARY];
+        if !own_names.iter().any(|name| entry.file_name() == *name) {
             return Ok(Some(entry.path()));
         }
         empty = false;
     }
-    // A state gets its name when it is whole.
+    // A state gets its name when it is whole, so an empty directory is none.
     Ok((empty && is_id(name)).then(|| path.to_owned()))
 }
 
-/// Long enough that no other directory has such a name by chance.
+/// Returns whether a name is an id, which is so long that no other directory has it by chance.
 pub(super) fn is_id(name: &str) -> bool {
     (16..=128).contains(&name.len()) && name.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// `making-<pid>-<number>-<id>`. The number tells apart the threads of a process. Whether its owner
-/// lives is known by its lock: a pid means another process in another container, and later.
+/// Returns a name like `making-<pid>-<number>-<id>`. The number distinguishes the threads of a
+/// process. The directory's lock shows whether its owner lives: a pid means another process in
+/// another container, and later.
 pub(super) fn temporary_name(act: &str, id: &str) -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

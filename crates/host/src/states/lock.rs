@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// A directory that is open, to be locked. It is unlocked when this is dropped, and when the
-/// process ends. Closing alone would not do: a child between fork and exec has the file open, too.
+/// An open directory that can be locked. It is unlocked when this is dropped, and when the process
+/// ends. Closing alone would not unlock it: a child between fork and exec has the file open, too.
 #[derive(Debug)]
 pub(super) struct DirLock(File);
 
@@ -26,17 +26,17 @@ impl DirLock {
         Ok(dir)
     }
 
-    /// False: somebody else has it locked.
+    /// Tries to lock the directory exclusively; false: somebody else has it locked.
     pub(super) fn try_exclusive(&self) -> io::Result<bool> {
         is_locked(self.0.try_lock())
     }
 
-    /// False: somebody else has it locked exclusively.
+    /// Tries to share a lock on the directory; false: somebody else has it locked exclusively.
     pub(super) fn try_shared(&self) -> io::Result<bool> {
         is_locked(self.0.try_lock_shared())
     }
 
-    /// Brings its names to the device.
+    /// Writes the names in the directory to the device.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.sync_all()
     }

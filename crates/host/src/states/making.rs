@@ -13,18 +13,20 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Dropped before it has its name, it is removed, and the database goes back to where it came from.
+/// A state in the making. If it is dropped before it has its name, it is removed, and a database
+/// that was moved into it is moved back.
 #[derive(Debug)]
 pub(super) struct Making {
     path: PathBuf,
-    /// On the directory itself. It remains when the directory is renamed.
+    /// The lock on the directory itself, which remains when the directory is renamed.
     lock: Option<DirLock>,
     /// Where the database was, if it was renamed and not copied.
     moved_from: Option<PathBuf>,
 }
 
 impl Making {
-    /// Begins one in a store's directory, which the caller has locked: nobody sees it unlocked.
+    /// Begins a state in a store's directory, which the caller has locked: nobody sees the new
+    /// directory unlocked.
     pub(super) fn begin(dir: &Path, id: &str) -> Result<Self, StateError> {
         let path = loop {
             let path = dir.join(temporary_name(MAKING, id));
@@ -49,14 +51,14 @@ impl Making {
         self.path.join(DATABASE)
     }
 
-    /// Gets a list of keys.
+    /// Copies a list of keys into the state.
     pub(super) fn add_keys(&self, from: &Path) -> Result<(), StateError> {
         let copied = fs::copy(from, self.path.join(KEYS));
         copied.map(drop).map_err(StateError::io("copy", from))
     }
 
-    /// Gets a finished database: renamed, or copied where it lies on another filesystem. Then seals
-    /// it, writes its record and brings everything to the device.
+    /// Moves a finished database into the state, or copies it from another filesystem. Then seals
+    /// it, writes its record and syncs everything to the device.
     pub(super) fn fill(
         &mut self,
         from: &Path,
@@ -71,14 +73,14 @@ impl Making {
                 seal::remove_special(&database)?;
                 self.sync()?;
             }
-            // On another filesystem, or the root of one.
+            // The database lies on another filesystem, or is the root of one.
             Err(error)
                 if [ErrorKind::CrossesDevices, ErrorKind::ResourceBusy].contains(&error.kind()) =>
             {
                 let mode = fs::metadata(from).map_err(StateError::io("look at", from))?;
                 let mode = mode.permissions().mode();
-                let made = DirBuilder::new().mode(mode).create(&database);
-                made.map_err(StateError::io("make", &database))?;
+                let created = DirBuilder::new().mode(mode).create(&database);
+                created.map_err(StateError::io("make", &database))?;
                 copy::database(from, &database, Copying::Copy, &mut |bytes| {
                     bytes_copied = bytes;
                     go_on(bytes)
@@ -99,7 +101,7 @@ impl Making {
             .write(&self.path.join(RECORD))
             .map_err(StateError::record(&record.description.id))?;
         let used = self.path.join(USED);
-        // The kernel's own times are those of its last tick.
+        // The time is set explicitly, because the kernel's own is that of its last tick.
         let marked = File::create(&used).and_then(|file| file.set_modified(SystemTime::now()));
         marked.map_err(StateError::io("make", &used))?;
         self.sync()?;
@@ -111,8 +113,8 @@ impl Making {
         Ok(())
     }
 
-    /// Gives it its name in the store's directory, which the caller has locked, and where nothing
-    /// has that name. Returns its lock, which is now shared.
+    /// Gives the state its name in the store's directory, which the caller has locked, and where
+    /// nothing has that name. Returns the state's lock, which is now shared.
     pub(super) fn rename(mut self, path: &Path, store: &DirLock) -> Result<DirLock, StateError> {
         fs::rename(&self.path, path).map_err(StateError::io("rename", &self.path))?;
         let synced = store.sync();
@@ -121,7 +123,8 @@ impl Making {
             let _ = fs::rename(path, &self.path);
             StateError::io("sync", path)(error)
         })?;
-        // It may be unlocked for a moment, which only who has the store's lock would see.
+        // The state may be unlocked for a moment, which only a holder of the store's lock would
+        // see.
         lock.try_shared().map_err(StateError::io("lock", path))?;
         Ok(lock)
     }
@@ -130,7 +133,7 @@ impl Making {
 impl Drop for Making {
     fn drop(&mut self) {
         if self.lock.is_none() {
-            // It has its name, or has not begun: then it is empty.
+            // The state has its name, or has not begun and is empty.
             let _ = fs::remove_dir(&self.path);
             return;
         }

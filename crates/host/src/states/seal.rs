@@ -1,5 +1,5 @@
-//! What is in a database's directory: sealed once, compared later. Symbolic links are never
-//! followed.
+//! The seal of a database's directory: its contents are recorded once and compared later. Symbolic
+//! links are never followed.
 //!
 //! The cheap comparison is of names, lengths and times; the full one reads every file. Files are
 //! left writable: copies have their originals' modes and must be writable, and a mode stops neither
@@ -18,17 +18,17 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use twox_hash::XxHash3_64;
 
-/// Read at once.
+/// The bytes that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// After so much a file's pages are dropped: reading a database should not take away the memory
-/// that the machine measures with.
+/// After this many bytes a file's pages are dropped: reading a database should not take away the
+/// memory that the machine measures with.
 const WINDOW_BYTES: u64 = 64 << 20;
 
-/// Gets the bytes read so far; false stops the reading.
+/// A function that receives the bytes read so far; its result false stops the reading.
 pub(super) type GoOn<'a> = &'a mut dyn FnMut(u64) -> bool;
 
-/// One thing in a database's directory.
+/// An entry below a database's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     File {
@@ -72,7 +72,7 @@ fn mtime_ns(stat: &Metadata) -> i64 {
     stat.mtime().saturating_mul(1_000_000_000).saturating_add(stat.mtime_nsec())
 }
 
-/// All that is below a directory, by its path relative to the directory.
+/// Lists everything below a directory, by its path relative to the directory.
 fn entries(database: &Path) -> Result<BTreeMap<PathBuf, Entry>, StateError> {
     let mut entries = BTreeMap::new();
     let mut directories = vec![PathBuf::new()];
@@ -148,7 +148,7 @@ pub(super) fn seal(database: &Path, go_on: GoOn) -> Result<Seal, StateError> {
         match entry {
             Entry::File { length, mtime_ns } => {
                 let xxh3_64 = checksum(&full, &mut bytes_read, go_on)?;
-                // Also of one that writes where we have read already.
+                // This also detects a process that writes where we have read already.
                 if Entry::read(&full).ok() != Some(entry) {
                     return Err(StateError::BeingWritten { path: full });
                 }
@@ -204,7 +204,8 @@ pub(super) fn check_contents(
     Ok(())
 }
 
-/// XXH3 of a file, as `xxhsum -H3` computes it. Holes are not read: a map of 1 TiB may hold 1 GiB.
+/// Returns the XXH3 of a file, as `xxhsum -H3` computes it. Holes are not read: a map of 1 TiB may
+/// hold 1 GiB.
 fn checksum(path: &Path, bytes_read: &mut u64, go_on: GoOn) -> Result<String, StateError> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
     let file = file.map_err(StateError::io("open", path))?;
@@ -219,7 +220,7 @@ fn checksum(path: &Path, bytes_read: &mut u64, go_on: GoOn) -> Result<String, St
     }
 }
 
-/// False: it was stopped.
+/// Hashes a file, its holes as zeros; false: it was stopped.
 fn hash_data(
     file: &File,
     hasher: &mut XxHash3_64,
@@ -303,11 +304,11 @@ mod tests {
         fs::write(&empty, "").unwrap();
         let (mut read, mut go_on) = (0, |_| true);
         let mut sum = |path: &Path, read: &mut u64| checksum(path, read, &mut go_on).unwrap();
-        let wanted = format!("{:016x}", XxHash3_64::oneshot(&fs::read(&full).unwrap()));
-        assert_eq!(sum(&sparse, &mut read), wanted);
+        let expected = format!("{:016x}", XxHash3_64::oneshot(&fs::read(&full).unwrap()));
+        assert_eq!(sum(&sparse, &mut read), expected);
         assert!(read < 1 << 20, "the holes were read: {read}");
-        assert_eq!(sum(&full, &mut read), wanted);
-        // Of the reference implementation.
+        assert_eq!(sum(&full, &mut read), expected);
+        // The reference implementation has this result.
         assert_eq!(sum(&empty, &mut read), "2d06800538d394c2");
         let stopped = checksum(&full, &mut read, &mut |_| false);
         assert!(matches!(stopped, Err(StateError::Interrupted)));

@@ -71,17 +71,20 @@ fn a_kept_database_is_found_as_it_was() {
     assert!(states.find(ID).unwrap().is_none());
     let database = database_in(dir.path());
     let data = fs::read(database.join("data")).unwrap();
-    let kept = keep(&states, ID, &database).unwrap();
+    let stored = keep(&states, ID, &database).unwrap();
     assert!(!database.exists(), "it was renamed");
-    assert_eq!(kept.database(), states.dir().join(ID).join("database"));
-    assert_eq!(names(kept.database()), BTreeSet::from(["data", "empty", "wal"].map(String::from)));
-    assert_eq!(fs::read_link(kept.database().join("wal/link")).unwrap(), Path::new("../data"));
-    let record = kept.record().clone();
+    assert_eq!(stored.database(), states.dir().join(ID).join("database"));
+    assert_eq!(
+        names(stored.database()),
+        BTreeSet::from(["data", "empty", "wal"].map(String::from))
+    );
+    assert_eq!(fs::read_link(stored.database().join("wal/link")).unwrap(), Path::new("../data"));
+    let record = stored.record().clone();
     assert_eq!((&record.description, record.seal.files.len()), (&description(ID), 2));
-    let blocks = |name: &str| fs::metadata(kept.database().join(name)).unwrap().blocks();
+    let blocks = |name: &str| fs::metadata(stored.database().join(name)).unwrap().blocks();
     assert_eq!(record.bytes, 512 * (blocks("data") + blocks("wal/log")));
     assert!(record.bytes < 1 << 20, "the hole counts: {}", record.bytes);
-    drop(kept);
+    drop(stored);
     let states = States::open(states.dir()).unwrap();
     let state = states.find(ID).unwrap().unwrap();
     assert_eq!(state.record(), &record);
@@ -104,15 +107,15 @@ fn a_database_on_another_filesystem_is_copied_and_stays() {
         reported.push(bytes);
         true
     };
-    let kept = states.keep(description(ID), &database, None, &mut go_on).unwrap();
+    let stored = states.keep(description(ID), &database, None, &mut go_on).unwrap();
     assert!(reported.is_sorted(), "{reported:?}");
     assert!(database.join("socket").exists(), "the original is as it was");
-    assert!(!kept.database().join("socket").exists());
+    assert!(!stored.database().join("socket").exists());
     for name in ["data", "wal/log"] {
-        let [a, b] = [&database, kept.database()].map(|dir| fs::read(dir.join(name)).unwrap());
+        let [a, b] = [&database, stored.database()].map(|dir| fs::read(dir.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
-    assert!(kept.record().bytes < 1 << 20, "the hole was filled");
+    assert!(stored.record().bytes < 1 << 20, "the hole was filled");
     states.check(ID, &mut |_| true).unwrap();
 }
 
@@ -185,9 +188,9 @@ fn of_two_keepers_the_first_wins() {
     let databases: Vec<PathBuf> =
         (0..KEEPERS).map(|keeper| database_in(&dir.path().join(keeper.to_string()))).collect();
     let barrier = Barrier::new(KEEPERS);
-    let kept: Vec<StoredState> = std::thread::scope(|scope| {
+    let stored: Vec<StoredState> = std::thread::scope(|scope| {
         let keepers = databases.iter().map(|database| {
-            // All are past the look whether it is there before one of them ends.
+            // No keeper ends before all have found that there is no such state.
             let mut waited = false;
             let (states, barrier) = (&states, &barrier);
             scope.spawn(move || {
@@ -203,7 +206,7 @@ fn of_two_keepers_the_first_wins() {
         let keepers: Vec<_> = keepers.collect();
         keepers.into_iter().map(|keeper| keeper.join().unwrap()).collect()
     });
-    assert!(kept.iter().all(|state| state.record() == kept[0].record()));
+    assert!(stored.iter().all(|state| state.record() == stored[0].record()));
     assert_eq!(databases.iter().filter(|path| path.join("data").exists()).count(), KEEPERS - 1);
     assert_eq!(names(states.dir()), BTreeSet::from([ID.to_owned()]));
     states.check(ID, &mut |_| true).unwrap();
@@ -222,13 +225,13 @@ fn an_interrupted_keeper_gives_the_database_back() {
 #[test]
 fn a_state_in_use_is_not_removed() {
     let (_dir, states) = store_with_state();
-    let held = states.find(ID).unwrap().unwrap();
+    let first = states.find(ID).unwrap().unwrap();
     let error = states.remove(ID).unwrap_err();
     assert!(matches!(error, StateError::InUse { .. }), "{error}");
     assert!(error.to_string().contains("wait for its end, then remove it"), "{error}");
     assert!(states.list().unwrap()[0].in_use);
     let other = states.find(ID).unwrap().unwrap();
-    drop(held);
+    drop(first);
     assert!(states.remove(ID).is_err(), "the second user is still there");
     drop(other);
     assert!(!states.list().unwrap()[0].in_use);
@@ -305,7 +308,7 @@ fn links_are_not_followed_out_of_the_directory() {
     let link = dir.path().join("link");
     symlink(outside.path(), &link).unwrap();
     assert!(matches!(keep(&states, ID, &link), Err(StateError::NotKeepable { .. })));
-    // A state, and a leftover, that lead out.
+    // A state and a leftover contain links that lead out.
     keep(&states, ID, &database_in(dir.path())).unwrap();
     let leftover = states.dir().join(format!("making-9999999-0-{ID}/database"));
     fs::create_dir_all(&leftover).unwrap();
@@ -316,7 +319,7 @@ fn links_are_not_followed_out_of_the_directory() {
     assert!(states.list().unwrap()[0].record.is_err());
     states.remove(ID).unwrap();
     assert!(states.list().unwrap().is_empty());
-    // In the place of a state.
+    // A link is in the place of a state.
     symlink(outside.path(), states.dir().join(ID)).unwrap();
     assert!(states.find(ID).is_err() && states.remove(ID).is_err());
     assert!(States::open(states.dir()).is_err());
@@ -382,7 +385,7 @@ fn files_keep_their_modes_so_that_copies_are_writable() {
     let (dir, states) = store();
     let database = database_in(dir.path());
     fs::set_permissions(database.join("data"), fs::Permissions::from_mode(0o640)).unwrap();
-    let kept = keep(&states, ID, &database).unwrap();
-    let mode = fs::metadata(kept.database().join("data")).unwrap().permissions().mode();
+    let stored = keep(&states, ID, &database).unwrap();
+    let mode = fs::metadata(stored.database().join("data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }

@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// linux/swap.h, `union swap_header`: behind the boot block.
+/// The place of the version, after the boot block (linux/swap.h, `union swap_header`).
 const VERSION_AT: u64 = 1024;
-/// Sixteen bytes that mkswap makes up.
+/// The place of the UUID: sixteen bytes that mkswap makes up.
 const NUMBER_AT: u64 = 1036;
 const LABEL_AT: u64 = 1052;
 const LABEL_BYTES: usize = 16;
@@ -29,7 +29,7 @@ pub(super) fn make(device: &File, bytes: u64, owner: Owner) -> io::Result<()> {
     };
     put(VERSION_AT, &1u32.to_ne_bytes());
     put(VERSION_AT + 4, &pages.saturating_sub(1).to_ne_bytes());
-    // A number has seven digits at most: it fits.
+    // A process number has seven digits at most, so the label fits.
     put(LABEL_AT, format!("{PREFIX}{}", owner.pid).as_bytes());
     put(NUMBER_AT, &owner.namespace.to_ne_bytes());
     put(NUMBER_AT + 8, &owner.began.to_ne_bytes());
@@ -38,7 +38,7 @@ pub(super) fn make(device: &File, bytes: u64, owner: Owner) -> io::Result<()> {
     device.sync_all()
 }
 
-/// Whose the swap area on a device is; `None`: it is none of ours.
+/// Returns the owner of the swap area on a device; `None`: it is none of this program's.
 pub(super) fn owner(device: &File) -> Option<Owner> {
     let mut magic = [0; MAGIC.len()];
     device.read_exact_at(&mut magic, page_bytes() - MAGIC.len() as u64).ok()?;
@@ -54,7 +54,7 @@ pub(super) fn owner(device: &File) -> Option<Owner> {
     Some(Owner { pid, namespace: number(NUMBER_AT)?, began: number(NUMBER_AT + 8)? })
 }
 
-/// Takes the area's mark away.
+/// Overwrites the area's first page, and with it the signature.
 pub(super) fn blank(device: &File) -> io::Result<()> {
     device.write_all_at(&vec![0; page_bytes() as usize], 0)?;
     device.sync_all()

@@ -28,10 +28,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use zram::Zram;
 
-/// How long the machine is given to have room for what comes back out of swap.
+/// The time that the machine has to make room for what comes back out of swap.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long the memory of the dead is waited for.
+/// The time to wait for the memory of a dead process to be released.
 const LETTING_GO: Duration = Duration::from_secs(5);
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -41,7 +41,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct SwapSpec {
     /// Its backing.
     pub memory: Memory,
-    /// Where an image of ours would lie.
+    /// The directory for an image of ours.
     pub dir: PathBuf,
     /// The process that it is made for.
     pub owner: u32,
@@ -55,7 +55,7 @@ pub struct Swap {
     is_on: bool,
 }
 
-/// What swap lies on.
+/// The device that swap lies on.
 #[derive(Debug)]
 enum Backing {
     Loop(LoopDevice),
@@ -63,7 +63,7 @@ enum Backing {
     Zram(Zram),
 }
 
-/// Fails where this user, on this machine, could not have such swap. Touches nothing.
+/// Checks that this user could have such swap on this machine. Changes nothing.
 pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
     if memory.swap().is_none() {
         return Ok(());
@@ -88,8 +88,8 @@ pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
     }
 }
 
-/// A device must be large enough. Whether it may be overwritten is checked when it is claimed
-/// ([`raw::Raw::acquire`]).
+/// Checks that a device is large enough. Whether it may be overwritten is checked when it is
+/// claimed ([`raw::Raw::acquire`]).
 fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable> {
     let name = path.display();
     if !raw::is_device(path) {
@@ -123,7 +123,7 @@ pub fn check_dir(root: &Root, memory: &Memory, dir: &Path) -> Result<(), Unavail
 }
 
 impl Swap {
-    /// Makes swap and switches it on, before all other swap of this machine.
+    /// Makes swap and switches it on; it is used before all other swap of this machine.
     pub fn make(root: &Root, spec: &SwapSpec) -> io::Result<Option<Self>> {
         let (backing, bytes) = match &spec.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
@@ -143,19 +143,20 @@ impl Swap {
         };
         let path = backing.path();
         let owner = Owner::read(root, spec.owner);
-        let made = raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
-        made.map_err(step_error(&format!("make swap of {}", path.display())))?;
+        let written =
+            raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
+        written.map_err(step_error(&format!("make swap of {}", path.display())))?;
         let record = backing.record(root, bytes, &spec.dir)?;
         system::swap_on(&path).map_err(step_error(&format!("switch on {}", path.display())))?;
         Ok(Some(Self { backing, record, is_on: true }))
     }
 
-    /// The active swap.
+    /// Returns the record of the active swap.
     pub fn record(&self) -> &SwapRecord {
         &self.record
     }
 
-    /// Switches it off, and removes its backing; returns what it was.
+    /// Switches the swap off, removes its backing, and returns its record.
     pub fn remove(mut self) -> io::Result<SwapRecord> {
         if let Backing::Zram(zram) = &self.backing {
             self.record.memory_peak_bytes = zram.memory_peak_bytes();
@@ -204,7 +205,7 @@ impl Backing {
     }
 }
 
-/// The error, with the failed step.
+/// Returns a function that adds the failed step to an error.
 fn step_error(act: &str) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("failed to {act}: {error}"))
 }
@@ -217,8 +218,8 @@ impl Drop for Backing {
     }
 }
 
-/// The next run finds an empty device, as we did. If it is still swapped to, it keeps its label; if
-/// somebody else uses it by now, it is not touched.
+/// Blanks a device of these owners, so that the next run finds it empty, as we did. A device that
+/// is still swapped to keeps its label; one that somebody else uses by now is not touched.
 fn blank_if_ours(path: &Path, is_ours: impl Fn(Owner) -> bool) {
     if let Ok(device) = raw::open_to_write(path)
         && area::owner(&device).is_some_and(is_ours)
@@ -227,15 +228,16 @@ fn blank_if_ours(path: &Path, is_ours: impl Fn(Owner) -> bool) {
     }
 }
 
-/// Switches an area off: at once where nothing is in it; else it is read back, as far as there is
-/// room.
+/// Switches an area off: at once if nothing is in it; else its pages are read back, as far as there
+/// is room.
 fn switch_off(area: &Path) -> io::Result<()> {
     let no_room =
         |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM));
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Removes swap of these owners, identified by its label. Swap of live containers stays.
+/// Removes swap of these owners, identified by its label, and returns its paths. Swap of live
+/// containers stays.
 pub(super) fn remove_owned(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
@@ -256,8 +258,9 @@ pub(super) fn remove_owned(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<
     swept
 }
 
-/// A process that has just died releases its memory a moment later; until then, all of it would be
-/// read back. The whole machine swaps to an area, so the rest belongs to others.
+/// Waits a while for an area to become empty. A process that has just died releases its memory a
+/// moment later; until then, all of it would be read back. The whole machine swaps to an area, so
+/// the rest belongs to others.
 fn await_unused(root: &Root, area: &Path) {
     let look = || match mount::swaps(root).get(area) {
         Some(1..) => Err(()),

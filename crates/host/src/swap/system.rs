@@ -7,17 +7,17 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// linux/swap.h: the flag that a priority is given, and the highest there is.
+/// The flag that a priority is given, and the highest priority (linux/swap.h).
 const PREFER_HIGHEST: libc::c_int = 0x8000 | 0x7fff;
 
-/// Swap goes to this area before any other.
+/// Switches an area on; swap goes to it before any other.
 pub(super) fn swap_on(area: &Path) -> io::Result<()> {
     let path = CString::new(area.as_os_str().as_bytes())?;
     // SAFETY: the call reads a string that ends with a zero, which `path` is and which outlives it.
     check_code(unsafe { libc::swapon(path.as_ptr(), PREFER_HIGHEST) })
 }
 
-/// Reads its contents back, which takes time, and releases it.
+/// Reads an area's contents back, which takes time, and switches it off.
 pub(super) fn swap_off(area: &Path) -> io::Result<()> {
     let path = CString::new(area.as_os_str().as_bytes())?;
     // SAFETY: as above.

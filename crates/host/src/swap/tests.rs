@@ -1,4 +1,4 @@
-//! What of swap can be tried without switching any on; the rest is in `soak`.
+//! Tests of swap that switch none on; the others are in `soak`.
 
 mod soak;
 
@@ -33,7 +33,7 @@ fn files_that_are_swapped_to_are_not_looked_at() {
     assert_eq!(mount::swaps(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
 }
 
-/// It was looked at and was free; then somebody was faster.
+/// The device was free when it was checked; then another process opened it first.
 #[test]
 fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
@@ -45,14 +45,14 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let Ok(device) = LoopDevice::attach(&image) else {
         return report_skip("loop", test, "no loop device");
     };
-    let theirs = raw::open_to_write(&device.path()).unwrap();
-    theirs.write_all_at(b"precious", 0).unwrap();
+    let holder = raw::open_to_write(&device.path()).unwrap();
+    holder.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
     let spec = SwapSpec { memory, dir: PathBuf::new(), owner: std::process::id() };
     let error = Swap::make(&Root::system(), &spec).unwrap_err().to_string();
     assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
     let mut content = [0; 8];
-    theirs.read_exact_at(&mut content, 0).unwrap();
+    holder.read_exact_at(&mut content, 0).unwrap();
     assert_eq!(&content, b"precious");
 }
 

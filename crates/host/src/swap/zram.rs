@@ -11,16 +11,16 @@ use std::time::Duration;
 
 const CONTROL: &str = "/sys/class/zram-control";
 
-/// How long one is given that just looks at every new device (udev).
+/// The time to wait for a process that looks at every new device (udev).
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A zram device of ours. Dropped, it is removed.
+/// A zram device of ours. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct Zram {
     number: u32,
 }
 
-/// Fails where none can be made.
+/// Fails if this kernel can make no zram device.
 pub(super) fn check(root: &Root) -> Result<(), Unavailable> {
     if root.path(CONTROL).join("hot_add").exists() {
         return Ok(());
@@ -30,7 +30,7 @@ pub(super) fn check(root: &Root) -> Result<(), Unavailable> {
 }
 
 impl Zram {
-    /// Makes one that takes this many bytes.
+    /// Makes a device that takes this many bytes.
     pub(super) fn add(bytes: u64) -> io::Result<Self> {
         let number = fs::read_to_string(format!("{CONTROL}/hot_add"))?;
         let zram = Self { number: number.trim().parse().map_err(io::Error::other)? };
@@ -38,23 +38,23 @@ impl Zram {
         Ok(zram)
     }
 
-    /// The kernel's name of it.
+    /// Returns the kernel's name of the device.
     pub(super) fn name(&self) -> String {
         format!("zram{}", self.number)
     }
 
-    /// Its node.
+    /// Returns the device's node.
     pub(super) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/dev/zram{}", self.number))
     }
 
-    /// How it compresses: of those there are, the one in brackets.
+    /// Returns its compression: the one in brackets in the kernel's list.
     pub(super) fn compression(&self) -> Option<String> {
         let text = fs::read_to_string(self.attribute("comp_algorithm")).ok()?;
         Some(bracketed_word(text.trim()).to_owned())
     }
 
-    /// The most memory it ever took: the fifth number of `mm_stat` (Linux 4.1).
+    /// Returns the most memory it ever took: the fifth number of `mm_stat` (Linux 4.1).
     pub(super) fn memory_peak_bytes(&self) -> Option<u64> {
         let text = fs::read_to_string(self.attribute("mm_stat")).ok()?;
         text.split_whitespace().nth(4)?.parse().ok()

@@ -80,7 +80,7 @@ pub(crate) struct CompareArgs {
     pub(crate) runs: RunsArgs,
 }
 
-/// A durability class by its word.
+/// Parses the word of a durability class.
 fn parse_class(word: &str) -> Result<Durability, String> {
     let classes = [Durability::None, Durability::Async, Durability::Commit];
     let class = classes.into_iter().find(|class| class.as_str() == word);

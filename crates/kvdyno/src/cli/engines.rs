@@ -67,7 +67,7 @@ of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own program.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,
-    /// Its versions; none: the newest known version
+    /// The versions to get; none: the newest known version
     #[arg(value_name = "VERSION")]
     pub(crate) versions: Vec<String>,
 }
@@ -109,9 +109,9 @@ file, to replace by your own engine. The map is in memory, which needs --no-ram-
 a program that links the engine; in other languages a library with the functions of kvdyno_engine.h.
 The directory can be anywhere. docs/add-an-engine.md has the next steps.")]
 pub(crate) struct NewEngineArgs {
-    /// Its name in suites: a-z, 0-9, - and _
+    /// The engine's name in suites: a-z, 0-9, - and _
     pub(crate) name: String,
-    /// The directory in which its directory `kvdyno-NAME` is created
+    /// The directory in which the directory `kvdyno-NAME` is created
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) into: PathBuf,
     /// The language of the engine
@@ -119,7 +119,7 @@ pub(crate) struct NewEngineArgs {
     pub(crate) language: Language,
 }
 
-/// What a new engine is written in.
+/// The language of a new engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     C,

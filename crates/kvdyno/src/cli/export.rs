@@ -58,7 +58,7 @@ pub(crate) struct ExportArgs {
     /// on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) folded: Option<PathBuf>,
-    /// The same for speedscope; `-`: on standard output
+    /// The stacks of a profile for speedscope; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) speedscope: Option<PathBuf>,
     /// A message for Slack, which shows no Markdown tables: the result, one table as code, the

@@ -42,8 +42,8 @@ pub(crate) struct AddArgs {
     /// `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Its name in tables and pages: a commit, a version [default: the run's name, otherwise its
-    /// time]
+    /// The entry's name in tables and pages: a commit, a version [default: the run's name,
+    /// otherwise its time]
     #[arg(long = "as", value_name = "LABEL")]
     pub(crate) label: Option<String>,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use crate::records::bundle::ENDING;
 use clap::Args;
 use kvdyno_record::run::RunRecord;
 
-/// Use a note for a longer text.
+/// The longest name, in characters; a note can be longer.
 const NAME_CHARS_MAX: usize = 60;
 
 /// A run's name.
@@ -29,7 +29,7 @@ impl NamedArgs {
 /// The suffix of a run's data in `kvdyno serve`.
 const DATA: &str = ".json";
 
-/// A name appears in tables, and other commands accept it instead of a directory.
+/// Parses a name: it appears in tables, and other commands accept it instead of a directory.
 fn name(typed: &str) -> Result<String, String> {
     let name = note(typed)?;
     let chars = name.chars().count();

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 use std::ffi::OsString;
 
-/// An option, and the one that it needs; of commands that have both.
+/// An option, and the option that it needs, in commands that have both.
 const NEEDS: [(&str, &str); 10] = [
     ("keys", "from"),
     ("keys_file", "from"),
@@ -64,7 +64,7 @@ mod tests {
         Cli::read(line.split(' ').map(OsString::from)).map_err(|error| error.to_string())
     }
 
-    /// Also where the needed option could not stand beside what was given.
+    /// Also if the needed option conflicts with another given option.
     #[test]
     fn an_option_without_the_one_that_it_is_for_is_refused() {
         for (line, option, needed) in [

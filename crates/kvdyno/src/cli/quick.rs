@@ -128,16 +128,16 @@ pub(crate) struct QuickArgs {
 }
 
 impl QuickArgs {
-    /// The percentage of reads where each client reads and updates; none: readers and a writer are
-    /// apart.
+    /// The percentage of reads if each client reads and updates; none: readers and a writer are
+    /// separate clients.
     pub(crate) fn read_percent(&self) -> Option<u32> {
         const USUAL: u32 = 95;
-        // No case loads a database of the user's, so none finds the rate of a writer.
+        // With `--from` no case loads the database, so none can find the rate of a writer.
         let is_mixed = self.rate.is_some() || self.has_ycsb() || self.from.is_some();
         self.read.or_else(|| is_mixed.then_some(USUAL))
     }
 
-    /// Whether properties of YCSB say what the clients do.
+    /// Whether properties of YCSB define the work of the clients.
     pub(crate) fn has_ycsb(&self) -> bool {
         !self.ycsb.properties.is_empty()
     }
@@ -166,7 +166,7 @@ impl From<PresetName> for Preset {
     }
 }
 
-/// `95` or `95%`.
+/// Parses a percentage: `95` or `95%`.
 fn percent(typed: &str) -> Result<u32, String> {
     let number = typed.trim_end_matches('%').trim_end().parse().ok();
     number.filter(|percent| *percent <= 100).ok_or_else(|| "expected 0 to 100, e.g. 95".to_owned())

@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use kvdyno_analysis::answers::search::Target;
 use std::path::PathBuf;
 
-/// A target as typed, before anything is measured.
+/// Parses a typed target, before anything is measured.
 pub(super) fn parse_target(text: &str) -> Result<Target, String> {
     Target::parse(text).map_err(|error| format!("{error}\n  {}", error.hint))
 }
@@ -44,7 +44,7 @@ pub(crate) struct SearchArgs {
     /// Start no further point that would end after this time, e.g. 30m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Threads of its roles with `threads = "sweep"`; the suite's highest number by default
+    /// Threads of roles with `threads = "sweep"`; the suite's highest number by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
     /// Change one value of the suite, as `data.records=8M`; may be repeated

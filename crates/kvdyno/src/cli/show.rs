@@ -13,10 +13,10 @@ use std::path::PathBuf;
 /// `--with-study` without a name: the study that the suite repeats.
 pub(crate) const OWN_STUDY: &str = "own";
 
-/// No study is shown, not even the suite's.
+/// `--with-study none`: no study is shown, not even the suite's.
 pub(crate) const NO_STUDY: &str = "none";
 
-/// A percentile as typed.
+/// Parses a typed percentile.
 pub(super) fn parse_percentile(text: &str) -> Result<Percentile, String> {
     text.parse()
 }
@@ -122,7 +122,7 @@ pub(crate) struct FleetArgs {
 /// The key by which several runs are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
-    /// The machine that made it.
+    /// The machine that made the run
     Host,
 }
 

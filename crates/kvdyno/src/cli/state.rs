@@ -48,7 +48,7 @@ pub(crate) struct MakeArgs {
     pub(crate) keep: KeepArgs,
 }
 
-/// Which stores: of the directory of runs, and of a data directory.
+/// The stores of states: that of the directory of runs, and that of a data directory.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArgs {
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct ListStatesArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckStatesArgs {
-    /// Their ids; none: all
+    /// The ids of states; none: all
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) stores: StoreArgs,
@@ -77,10 +77,10 @@ pub(crate) struct CheckStatesArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoveStatesArgs {
-    /// Their ids
+    /// The ids of states
     #[arg(required_unless_present = "all")]
     pub(crate) ids: Vec<String>,
-    /// All of them
+    /// All states
     #[arg(long, conflicts_with = "ids")]
     pub(crate) all: bool,
     #[command(flatten)]

@@ -65,10 +65,10 @@ impl SuiteArgs {
         let db_bench: Vec<String> =
             self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
         let db_bench_files = files_of_flags(&db_bench)?;
-        let bent = self.bend.overrides()?;
-        let bent = Overrides { db_bench, db_bench_files, phases, quick, hours, ..bent };
-        let bent = self.ycsb.overrides(bent)?;
-        Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
+        let overrides = self.bend.overrides()?;
+        let overrides = Overrides { db_bench, db_bench_files, phases, quick, hours, ..overrides };
+        let overrides = self.ycsb.overrides(overrides)?;
+        Ok(Overrides { parts, threads, engines, duration, trials, ..overrides })
     }
 }
 
@@ -77,7 +77,7 @@ fn whole_hours(text: &str) -> Result<u32, &'static str> {
     hours.ok_or("expected a whole number from 1 to 1000: for less, use `--duration 30m`")
 }
 
-/// Flags as typed, or those of a file.
+/// Returns flags as typed, or reads those of a file.
 fn flags(text: &str) -> Result<String, Complaint> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     read_flag_file(file)
@@ -93,9 +93,9 @@ pub(crate) struct YcsbArgs {
 }
 
 impl YcsbArgs {
-    /// The same changes with these properties.
+    /// Adds these properties to other changes.
     pub(crate) fn overrides(&self, others: Overrides) -> Result<Overrides, Complaint> {
-        // Quoted as for a shell.
+        // The path is quoted as for a shell.
         let quoted = |path: &str| format!("-P '{}'", path.replace('\'', r"'\''"));
         let line = |text: &String| text.strip_prefix('@').map_or(text.clone(), quoted);
         let ycsb: Vec<String> = self.properties.iter().map(line).collect();
@@ -107,7 +107,7 @@ impl YcsbArgs {
     }
 }
 
-/// The files that flags name, path and text.
+/// Reads the files that flags name. Returns the path and the text of each.
 fn files_of_flags(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
     let files: Vec<Vec<(String, String)>> = flags
         .iter()

@@ -120,7 +120,7 @@ pub(crate) struct ShowTraceArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// A format by its name.
+/// Returns a parser of formats by name.
 fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| {
         let format = Format::ALL.into_iter().find(|format| format.name() == name);

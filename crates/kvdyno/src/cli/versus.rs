@@ -83,14 +83,14 @@ pub(crate) struct PairArgs {
 
 impl PairArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
-        let bent = self.bend.overrides()?;
-        // With a budget, trials are added: it begins with the fewest that can decide.
+        let overrides = self.bend.overrides()?;
+        // A budget adds trials, so the run begins with the fewest that can decide.
         let is_open = self.budget.time()?.is_some()
-            && !bent.set.iter().any(|set| set.starts_with("run.trials"));
+            && !overrides.set.iter().any(|set| set.starts_with("run.trials"));
         Ok(Overrides {
             trials: self.trials.or_else(|| is_open.then_some(LEAST as u32)),
             explain: self.why.then_some(Explain::Beside),
-            ..bent
+            ..overrides
         })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         return Err(Complaint::usage(message).into());
     }
     // A live run changes while it is read.
-    let _alone = runs::lock(&dir)?;
+    let _lock = runs::lock(&dir)?;
     let changed = dir.changed_since_sealed()?;
     if let Some(first) = changed.first() {
         let message = format!(
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
     Ok(Exit::Ok)
 }
 
-/// The traces of its work, which no record contains, each once.
+/// Returns the traces that a plan replays, each once. No record contains them.
 fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
     let all = plan.cases.iter().flat_map(|case| replays(&case.phases));
     let name = |replay: &Replay| {
@@ -83,8 +83,8 @@ fn documents(run: &RunDir, summary: &Summary) -> anyhow::Result<Vec<(&'static st
     ])
 }
 
-/// For somebody who has unpacked the bundle and does not know kvdyno. The record may be a
-/// stranger's: its words stand in indented code, where nothing is a mark.
+/// Returns the README for a reader who has unpacked the bundle and does not know kvdyno. The record
+/// may be a stranger's: its words are indented code, in which Markdown has no effect.
 fn readme(run: &RunRecord) -> String {
     let command = command_line(&run.command);
     let command = escape_line(&command);

@@ -26,7 +26,7 @@ enum Answer {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Check {
-    /// What must hold.
+    /// The condition that must hold.
     name: &'static str,
     /// The checked part: a case, a phase, a role's operation; or the run.
     of: String,
@@ -54,7 +54,7 @@ fn all(dir: &RunDir) -> Vec<Check> {
     checks
 }
 
-/// A line for each name, and below it the failures; with `all`, everything.
+/// Prints a line for each name, and below it the failures; with `all`, every check.
 fn print(checks: &[Check], all: bool, printer: &Printer) {
     let mut names: Vec<&str> = Vec::new();
     for check in checks {
@@ -63,9 +63,9 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
         }
     }
     for name in names {
-        let named: Vec<&Check> = checks.iter().filter(|check| check.name == name).collect();
+        let group: Vec<&Check> = checks.iter().filter(|check| check.name == name).collect();
         let count = |matches: fn(&Answer) -> bool| {
-            named.iter().filter(|check| matches(&check.answer)).count()
+            group.iter().filter(|check| matches(&check.answer)).count()
         };
         let ok = count(|answer| *answer == Answer::Ok);
         let failed = count(|answer| matches!(answer, Answer::Failed(_)));
@@ -74,9 +74,9 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
             (0, 1..) => (Tone::Good, "ok"),
             (0, 0) => (Tone::Warning, "not checkable"),
         };
-        let numbers = numbers(ok, failed, named.len() - ok - failed);
+        let numbers = numbers(ok, failed, group.len() - ok - failed);
         printer.marked_data(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
-        for line in details(&named, all) {
+        for line in details(&group, all) {
             printer.data(&format!("    {}", wrap(&line, 8)));
         }
     }
@@ -103,8 +103,8 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     }
 }
 
-/// Every failure; with `all`, every success too. Otherwise each reason why a check is not possible
-/// once.
+/// Returns a line for each failure, and with `all` for each success. Without `all`, each reason why
+/// a check is not possible occurs once.
 fn details(checks: &[&Check], all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut whys: Vec<&str> = Vec::new();

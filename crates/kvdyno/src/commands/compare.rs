@@ -59,9 +59,9 @@ fn compare_classes(
     if comparison.engines.is_empty() {
         let [base, new] = [base, new].map(|class| class.as_str());
         let what = format!("--durability: expected an engine in {base} and in {new}, found none");
-        let has = |info: &EngineInfo| format!("{} ({})", info.label, info.durability.as_str());
-        let has: Vec<String> = run.figures.engines.iter().map(has).collect();
-        let hint = format!("run {} has: {}", comparison.run, has.join(", "));
+        let label = |info: &EngineInfo| format!("{} ({})", info.label, info.durability.as_str());
+        let labels: Vec<String> = run.figures.engines.iter().map(label).collect();
+        let hint = format!("run {} has: {}", comparison.run, labels.join(", "));
         return Err(Complaint::usage(what).hint(hint).into());
     }
     if args.comparison.json {
@@ -76,7 +76,7 @@ fn compare_classes(
     Ok(if invalid { Exit::Invalid } else { Exit::Ok })
 }
 
-/// The comparison as typed.
+/// Parses the options of a comparison.
 pub(super) fn question(args: &ComparisonArgs) -> Result<Question, Complaint> {
     let gate = args.gate.as_deref().map(units::parse_share).transpose();
     let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
@@ -149,7 +149,7 @@ pub(super) fn gate_exit(gate: Option<GateResult>, strict: bool) -> Exit {
     }
 }
 
-/// The runs of a side: one, or several between commas.
+/// Reads the runs of a side: one, or several between commas.
 fn read(args: &CompareArgs, names: &str) -> anyhow::Result<Vec<Record>> {
     let names: Vec<&str> =
         if Path::new(names).exists() { vec![names] } else { names.split(',').collect() };
@@ -179,7 +179,7 @@ fn choose_sides<'r>(
     }
 }
 
-/// Why two runs cannot be compared, and the remedy.
+/// Returns the reason why two runs cannot be compared, with the remedy.
 pub(super) fn refusal_complaint(refusal: &Refusal) -> Complaint {
     let hint = match refusal {
         Refusal::Work { .. } => {
@@ -203,7 +203,7 @@ pub(super) fn refusal_complaint(refusal: &Refusal) -> Complaint {
     Complaint::usage(format!("cannot compare these: {refusal}")).hint(hint)
 }
 
-/// A table between lines, with what helps to read it.
+/// Prints a table between lines, with its reading aid.
 pub(super) fn print(
     header: Vec<text::Line>,
     table: &Table,
@@ -216,7 +216,7 @@ pub(super) fn print(
     lines(footer, printer);
 }
 
-/// A table between empty lines, with what helps to read it.
+/// Prints a table and its reading aid between empty lines.
 fn print_table(table: &Table, aid: &str, printer: &Printer) {
     printer.data("");
     printer.data(&table.text());
@@ -224,7 +224,7 @@ fn print_table(table: &Table, aid: &str, printer: &Printer) {
     printer.data("");
 }
 
-/// Lines above and below a table: a word, and its text.
+/// Prints lines above or below a table: each is a word and its text.
 pub(super) fn lines(lines: Vec<text::Line>, printer: &Printer) {
     for (tone, word, text) in lines {
         printer.marked_data(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> 
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
 }
 
-/// Whether an idle thread runs without interruption.
+/// Measures whether an idle thread runs without interruption.
 fn listen(printer: &Printer) -> anyhow::Result<Diagnostic> {
     let seconds = hiccups::LENGTH.as_secs();
     printer.note(&format!("measuring interruptions of the idle machine for {seconds} s"));
@@ -45,12 +45,12 @@ fn summary_line(checks: &[Diagnostic]) -> String {
     let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
     let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };
     let not_held = checks.iter().any(|c| c.id == "ram_limit" && c.severity == Level::Warning);
-    let held = if not_held { "; a RAM limit is NOT HELD here" } else { "; a RAM limit is held" };
+    let note = if not_held { "; a RAM limit is NOT HELD here" } else { "; a RAM limit is held" };
     match (count(Level::Warning), count(Level::Info)) {
-        (0, 0) => format!("nothing found that distorts figures{held}"),
-        (0, info) => format!("nothing distorts figures, {} to note{held}", things(info)),
+        (0, 0) => format!("nothing found that distorts figures{note}"),
+        (0, info) => format!("nothing distorts figures, {} to note{note}", things(info)),
         (bad, info) => {
-            format!("{} will distort figures, {info} more to note{held}", things(bad))
+            format!("{} will distort figures, {info} more to note{note}", things(bad))
         }
     }
 }

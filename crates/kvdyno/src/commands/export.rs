@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
     Ok(Exit::Ok)
 }
 
-/// Sampled stacks, of a run that was profiled.
+/// Writes the sampled stacks of a profiled run.
 fn stacks(
     args: &ExportArgs,
     evidence: &Evidence,
@@ -80,7 +80,7 @@ fn stacks(
     Ok(())
 }
 
-/// Files for services that follow figures over time.
+/// Writes files for services that follow figures over time.
 fn trackers(args: &ExportArgs, summary: &Summary, printer: &Printer) -> anyhow::Result<()> {
     if let Some(path) = &args.bencher {
         file(path, &render::trackers::bencher(summary)?, printer)?;
@@ -101,7 +101,7 @@ fn trackers(args: &ExportArgs, summary: &Summary, printer: &Printer) -> anyhow::
     Ok(())
 }
 
-/// Checks that the command line's parser cannot do.
+/// Refuses combinations of options that the command line's parser cannot check.
 fn check(args: &ExportArgs) -> Result<(), Complaint> {
     let on_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     let streams = [
@@ -137,7 +137,7 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// The long list, a file for each table, and the time lines.
+/// Writes the long list, a file for each table, and the time lines.
 fn csv_dir(
     evidence: &Evidence,
     summary: &Summary,
@@ -154,7 +154,7 @@ fn csv_dir(
     lines(&dir.join("machine.csv"), printer, |output| time_csv::machine(evidence, output))
 }
 
-/// A file that is written line by line, and gets its name when it is complete.
+/// Writes a file line by line. The file gets its name when it is complete.
 fn lines(
     path: &Path,
     printer: &Printer,
@@ -174,7 +174,7 @@ fn make(dir: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("failed to create the directory `{}`", dir.display()))
 }
 
-/// `-`: to standard output.
+/// Writes a file; `-`: to standard output.
 fn file(path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
     if path == Path::new("-") {
         printer.verbatim(bytes);

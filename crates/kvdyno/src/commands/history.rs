@@ -42,7 +42,7 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let failed = || format!("failed to add to `{}`", file.display());
     let opened = OpenOptions::new().read(true).append(true).create(true).open(file);
     let mut opened = opened.with_context(failed)?;
-    // Locked: two jobs may end at the same time.
+    // The lock is for two jobs that end at the same time.
     opened.lock().with_context(failed)?;
     let entries = entries(&mut opened, file)?;
     if entries.iter().any(|other| other.run == entry.run) {
@@ -102,7 +102,7 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(compare::gate_exit(trend.gate.map(|gate| gate.result), args.comparison.strict))
 }
 
-/// The runs of a history's file, in its order.
+/// Reads the runs of a history's file, in the file's order.
 fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
     let mut bytes = Vec::new();
     let read = file.read_to_end(&mut bytes).and_then(|_| prepare::decode_utf8(bytes));

@@ -42,8 +42,8 @@ pub(super) fn judge_shown(
     Ok(exit_code(&rows, verdict))
 }
 
-/// Sets what a run's engines are to meet. Refuses a target that no measured phase of the plan has
-/// the figures for.
+/// Sets the target of a run's engines. Refuses a target if no measured phase of the plan has the
+/// figures for it.
 pub(crate) fn set_target(plan: &mut Plan, target: Option<&Target>) -> Result<(), Complaint> {
     let Some(target) = target else { return Ok(()) };
     check_target(plan, target)?;
@@ -72,12 +72,12 @@ fn no_measured_phase_error() -> Complaint {
         .hint("a target is about figures of a [[phase]] of kind \"measure\"")
 }
 
-/// A target that is invalid, or does not apply.
+/// Returns the error for a target that is invalid or does not apply.
 pub(crate) fn target_complaint(error: &TargetError) -> Complaint {
     Complaint::usage(format!("--target: {error}")).hint(error.hint.clone())
 }
 
-/// The cases, and the exit code of the run's own findings.
+/// Returns the judged rows, and the run's own verdict.
 fn judge_run(dir: &RunDir, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
     let evidence = Evidence::read(dir)?;
     let figures = Figures::from_evidence(&evidence)?;
@@ -94,7 +94,7 @@ fn print(rows: &[TargetRow], target: &Target, printer: &Printer) {
     printer.data(&target::table(rows).text());
 }
 
-/// A miss first, then what invalidates the figures, then what is undecided.
+/// Returns the exit code: a miss precedes the run's own verdict, which precedes an undecided row.
 fn exit_code(rows: &[TargetRow], verdict: Exit) -> Exit {
     let any = |meets: Meets| rows.iter().any(|row| row.meets == meets);
     if any(Meets::No) {

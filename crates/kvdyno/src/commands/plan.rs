@@ -36,7 +36,7 @@ fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     if let Some(data_dir) = &prepared.data_dir {
-        // Like a run; the check for free space comes last.
+        // A run examines it too. The check for free space comes last.
         DataDirectory::examine(&Root::system(), data_dir, 0, None)?;
     }
     if json {
@@ -51,7 +51,7 @@ fn show(
     Ok(Exit::Ok)
 }
 
-/// Outline, grid or cases, and the assumptions of the estimate.
+/// Prints the outline, the grid or the cases, and the assumptions of the estimate.
 fn print(prepared: &PreparedRun, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
     report_plan(prepared, |text| printer.data(text), printer);
@@ -62,7 +62,7 @@ fn print(prepared: &PreparedRun, table: &str, printer: &Printer) {
     printer.data(&format!("Assumptions of the estimate:\n  - {assumptions}"));
 }
 
-/// A case on each line.
+/// Returns a table with a case on each line.
 fn cases(plan: &Plan) -> String {
     let columns = ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));

@@ -23,7 +23,7 @@ const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 /// The durability classes, the preferred first.
 const CLASSES: [Durability; 3] = [Durability::Async, Durability::Commit, Durability::None];
 
-/// Under a smaller RAM limit, engines may be killed.
+/// The least RAM limit in bytes: under a smaller one, engines may be killed.
 const LIMIT_LEAST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let args = &with_durability(args, &engines, printer)?;
     let is_installed =
         |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
-    // What stores nothing has no database of the user's.
+    // An engine that stores nothing cannot open the user's database.
     let null = args.from.is_none() && is_installed("null");
     let extras = Extras { null, drive: !args.no_drive && is_installed("drive") };
     let mut text = text::suite(args, &engines, extras);
@@ -83,13 +83,13 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run::to_tables(&mut prepared_run, &args.keep, args.budget.time()?, &args.view, printer)
 }
 
-/// The least RAM with which all of them run.
+/// The least RAM in bytes with which all of these engines run.
 fn limit_least(engines: &[AskedEngine]) -> u64 {
     let described = engines.iter().filter_map(|engine| engine.description.as_ref());
     described.map(|engine| engine.planning.ram_bytes_min).fold(LIMIT_LEAST, u64::max)
 }
 
-/// The plan of the text on this machine.
+/// Plans the suite's text on this machine.
 fn prepare_quick_run(
     args: &QuickArgs,
     text: &str,
@@ -111,12 +111,12 @@ fn prepare_quick_run(
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs, printer)
 }
 
-/// Quoted as for a shell: these flags are read as a command line.
+/// The flag for an OPTIONS file, quoted as for a shell: flags are read as a command line.
 fn options_flag(path: &str) -> String {
     format!("--options_file={}", kvdyno_record::text::shell_word(path))
 }
 
-/// The options that the user's database of `RocksDB` was opened with last.
+/// The path and the text of the newest OPTIONS file in the user's `RocksDB` database.
 fn options_file(args: &QuickArgs, engines: &[AskedEngine]) -> Option<(String, String)> {
     let database = args.from.as_deref()?;
     if !engines.iter().any(|engine| engine.name == "rocksdb") {
@@ -127,14 +127,14 @@ fn options_file(args: &QuickArgs, engines: &[AskedEngine]) -> Option<(String, St
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.strip_prefix("OPTIONS-").is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()))
     };
-    // Their numbers have one length.
+    // The numbers in these names have one length, so the last name is the newest.
     let newest = entries.map(|entry| entry.path()).filter(is_options).max()?;
     let text = std::fs::read_to_string(&newest).ok()?;
     Some((newest.display().to_string(), text))
 }
 
-/// An engine with its worker's description: none if it is not available, which is refused when the
-/// suite is read.
+/// Adds the description of its worker to an engine; none: it is not available. The suite's parser
+/// refuses such an engine.
 fn describe_asked_engine(typed: String) -> anyhow::Result<AskedEngine> {
     let (name, version) = text::split_version(&typed);
     let pick = version.map_or(Pick::Newest, |version| Pick::Version(version.to_owned()));
@@ -169,11 +169,11 @@ fn with_durability(
     };
     let common = CLASSES.into_iter().find(|class| engines.iter().all(|engine| has(engine, *class)));
     let typed = args.durability.as_deref();
-    // Of several classes each engine runs in those that it has; an unknown word is a mistake of the
-    // suite.
-    let wanted = CLASSES.into_iter().find(|class| typed.unwrap_or("async") == class.as_str());
+    // With several classes, each engine runs in those that it has. An unknown word is a mistake in
+    // the suite.
+    let requested = CLASSES.into_iter().find(|class| typed.unwrap_or("async") == class.as_str());
     let lacking = |class| engines.iter().find(|engine| !has(engine, class));
-    let lacking = wanted.and_then(|class| Some((class.as_str(), &lacking(class)?.name)));
+    let lacking = requested.and_then(|class| Some((class.as_str(), &lacking(class)?.name)));
     let Some((class, engine)) = lacking else { return Ok(args.clone()) };
     match common.map(|class| class.as_str()) {
         Some(common) if typed.is_none() => {
@@ -187,7 +187,7 @@ fn with_durability(
     }
 }
 
-/// An existing file is never replaced.
+/// Writes the suite to a file; never replaces an existing one.
 fn save(
     path: &Path,
     text: &str,

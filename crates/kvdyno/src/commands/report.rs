@@ -36,7 +36,7 @@ pub(crate) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> an
     Ok(())
 }
 
-/// Next to the run's directory or its bundle, not in it: a sealed record stays unchanged.
+/// The path of a run's page: next to its directory or bundle, as a sealed record stays unchanged.
 pub(super) fn page_path(run: &Path) -> PathBuf {
     // `.` has no name of its own.
     let whole = run.file_name().is_none().then(|| run.canonicalize().ok()).flatten();

@@ -79,7 +79,7 @@ struct RecordedRun {
     run: RunRecord,
     plan: Plan,
     text: String,
-    /// By label, as in the cases.
+    /// The workers by label, as in the cases.
     workers: BTreeMap<String, WorkerIdentity>,
 }
 
@@ -96,7 +96,7 @@ impl RecordedRun {
         Ok(Self { run, plan, text, workers })
     }
 
-    /// The same work, with the workers of this machine.
+    /// Prepares the same work with the workers of this machine.
     fn prepare(&self, args: &RerunArgs, default_data_dir: &Path) -> anyhow::Result<PreparedRun> {
         check_volumes(&self.plan)?;
         check_crews(&self.plan)?;
@@ -155,7 +155,7 @@ impl RecordedRun {
     }
 }
 
-/// No suite expands to such cases: they would fill memory before an engine could refuse them.
+/// Refuses cases that no suite expands to: they would fill memory before an engine refused them.
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
@@ -174,7 +174,7 @@ fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Names in a plan become directory names.
+/// Refuses names that are not names of directories, which names in a plan become.
 fn check_names(plan: &Plan) -> anyhow::Result<()> {
     let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
     for name in names.chain([&plan.suite]) {
@@ -209,7 +209,7 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
 }
 
-/// The command that starts a crew is the author's, and would be run here.
+/// Refuses a crew: the command that starts it is the author's, and would run on this machine.
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let Some(crew) = plan.cases.iter().find_map(|case| case.crew.as_ref()) else { return Ok(()) };
     Err(Complaint::usage(format!(

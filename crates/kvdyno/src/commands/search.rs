@@ -31,7 +31,7 @@ use points::{PointMaker, append, expected_ns, renumber_first};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Closer values are the same to any measurement.
+/// The least `--within`: no measurement can distinguish closer values.
 const WITHIN_LEAST: f64 = 0.001;
 
 /// A search before it starts.
@@ -43,7 +43,7 @@ pub(super) struct Query<'a> {
     maker: PointMaker,
     /// The unchanged suite, for its data and its roles.
     pub(super) plan: Plan,
-    /// The last measured phase.
+    /// The name of the last measured phase.
     phase: String,
 }
 
@@ -195,7 +195,7 @@ fn first_point(search: &Search) -> Next {
     }
 }
 
-/// A point is one setting: several cannot be compared with a target together.
+/// Refuses a plan with several settings: a point is one, and a target judges one.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
     if plan.cases.iter().any(Case::lacks_rate) {
         let message = "a search has no pilot, and a role of the suite has a rate `of` a phase";
@@ -230,7 +230,7 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
     ))
 }
 
-/// A description of the search before it starts.
+/// Prints a description of the search before it starts.
 fn print_plan(prepared: &PreparedRun, search: &Search, printer: &Printer) {
     let plan = &prepared.plan;
     let engine = &search.making.engine;
@@ -298,7 +298,7 @@ struct Searching {
     env: RunEnvironment,
     plan: Plan,
     maker: PointMaker,
-    /// No further point starts that would end later.
+    /// No further point starts that would end after this time; none: no limit.
     budget: Option<Duration>,
 }
 
@@ -320,8 +320,9 @@ impl Searching {
             (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
             let cases = self.plan.cases.len() + trials * points_left as usize;
-            let (whole, one) = expected_ns(&self.plan, &search, points_left, &self.env.workers);
-            progress.expect(cases, Duration::from_nanos(whole));
+            let (whole_ns, point_ns) =
+                expected_ns(&self.plan, &search, points_left, &self.env.workers);
+            progress.expect(cases, Duration::from_nanos(whole_ns));
             let point_begun = Instant::now();
             let ended = self.env.cases(&self.plan, &progress)?;
             if previous.is_some() {
@@ -340,8 +341,8 @@ impl Searching {
                 anyhow::bail!("measured another point than requested: {next:?}");
             }
             previous = Some(next);
-            // The first point's time includes the load; of the others the longest counts.
-            let later = start.elapsed() + longest.max(Duration::from_nanos(one));
+            // The longest of the other points counts: the first point's time includes the load.
+            let later = start.elapsed() + longest.max(Duration::from_nanos(point_ns));
             if self.budget.is_some_and(|budget| later > budget) {
                 printer.warning("stopped by its --budget: the next point would end after it");
                 printer.hint("for more points use a longer --budget, or fewer --trials");
@@ -356,7 +357,7 @@ impl Searching {
     }
 }
 
-/// The result of the newest point.
+/// Prints the result of the newest point.
 fn report_newest_point(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
@@ -366,7 +367,7 @@ fn report_newest_point(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     }
 }
 
-/// The result and its source.
+/// The result as JSON, with the directory of its run.
 #[derive(Serialize)]
 struct Output<'a> {
     run: String,
@@ -374,7 +375,7 @@ struct Output<'a> {
     answer: &'a SearchResult,
 }
 
-/// The result, with the exit code of `size` and `capacity`.
+/// Prints the result, and returns the exit code of `size` and `capacity`.
 fn show(dir: &RunDir, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = runs::read_summary(dir)?;
     let answer = summary.search.as_ref().context("the run is not a search")?;

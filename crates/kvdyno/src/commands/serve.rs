@@ -89,7 +89,7 @@ async fn accept(listener: &TcpListener, queues: &Arc<Queues>, interrupt: &Interr
     }
 }
 
-/// One connection, to its end. Its errors concern only the browser.
+/// Serves one connection to its end. Its errors concern only the browser.
 async fn converse(stream: TcpStream, queues: Arc<Queues>) {
     let service = service_fn(move |request| answer(request, Arc::clone(&queues)));
     let mut server = http1::Builder::new();
@@ -112,8 +112,8 @@ async fn answer(
     Ok(reply.into_response(&queues.site.policy))
 }
 
-/// Reading a record takes a while: another thread does it, so that other requests get replies
-/// meanwhile. None: it panicked.
+/// Makes a reply on another thread: reading a record takes a while, and other requests get replies
+/// meanwhile. None: that thread panicked.
 async fn read(queues: &Arc<Queues>, request: &Arc<Request<()>>) -> Option<Reply> {
     let quick = read_queued(&queues.little, queues, request, Site::quick_reply).await?;
     match quick {
@@ -122,7 +122,7 @@ async fn read(queues: &Arc<Queues>, request: &Arc<Request<()>>) -> Option<Reply>
     }
 }
 
-/// Runs this on a reader when its turn comes. A started one runs to its end, even if the client
+/// Runs `work` on a reader when its turn comes. Started work runs to its end, even if the client
 /// disconnects.
 async fn read_queued<T: Send + 'static>(
     queue: &Arc<Semaphore>,

@@ -68,7 +68,7 @@ fn show(dir: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::Res
     Ok(judged.transpose()?.unwrap_or(summary.verdict))
 }
 
-/// The requested study replaces the suite's own.
+/// Replaces the suite's own study by the requested one.
 fn match_study(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> {
     match view.with_study.as_deref() {
         Some(NO_STUDY) => summary.match_study(None),
@@ -86,23 +86,23 @@ fn match_study(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> 
 
 /// The run's name in commands, and the path of its report.
 fn ending(dir: &runs::FoundRun) -> Ending {
-    let named = dir.display_path();
+    let run_path = dir.display_path();
     let current = std::env::current_dir().unwrap_or_default();
-    let short = named.strip_prefix(&current).unwrap_or(named).display().to_string();
+    let short = run_path.strip_prefix(&current).unwrap_or(run_path).display().to_string();
     let real = |path: &Path| path.canonicalize().ok();
     let is_latest = runs::find("latest", &RunsArgs::default().runs)
-        .is_ok_and(|dir| real(dir.display_path()).is_some_and(|path| Some(path) == real(named)));
+        .is_ok_and(|dir| real(dir.display_path()).is_some_and(|path| Some(path) == real(run_path)));
     let run = (!is_latest).then_some(short);
-    let page = report::page_path(named);
-    let shown = page.strip_prefix(&current).unwrap_or(&page).display().to_string();
-    let mut ending = Ending { run, report: shown };
+    let page = report::page_path(run_path);
+    let page_text = page.strip_prefix(&current).unwrap_or(&page).display().to_string();
+    let mut ending = Ending { run, report: page_text };
     if !page.is_file() {
         ending.report = format!("{} writes {}", ending.command("report"), ending.report);
     }
     ending
 }
 
-/// Databases that a killed run left in its data directory: the record does not contain them.
+/// Warns of databases that a killed run left in its data directory: its record lacks them.
 fn report_leftovers(summary: &Summary, printer: &Printer) {
     let run = &summary.run;
     let databases = leftover_databases(Path::new(&run.data_dir), &run.id);
@@ -149,7 +149,7 @@ fn print(
     let all = tables::all(summary, view.wide);
     check_rows(summary, view, &all)?;
     let is_selected = |name: &str| {
-        view.table.iter().any(|is_selected| is_selected == name)
+        view.table.iter().any(|selected| selected == name)
             || (view.drive && OF_DRIVE.contains(&name))
             || (view.study && study::NAMES.contains(&name))
     };
@@ -165,7 +165,7 @@ fn print(
     Ok(())
 }
 
-/// The percentiles that the user lists.
+/// Prints the percentiles that the user lists.
 fn percentiles(
     dir: &runs::FoundRun,
     summary: &Summary,
@@ -184,7 +184,7 @@ fn percentiles(
     Ok(())
 }
 
-/// A requested table without rows is reported, with the names of those that have rows.
+/// Refuses a requested table without rows, with the names of the tables that have rows.
 fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), Complaint> {
     let has = |name: &str| all.iter().any(|titled| titled.name == name);
     let missing = view.table.iter().find(|name| !has(name)).cloned();
@@ -204,7 +204,7 @@ fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), 
     Err(Complaint::usage(what).hint(format!("tables with rows: {}{made_by}", names.join(", "))))
 }
 
-/// Header, result, all tables, findings.
+/// Prints the header, the result, all tables and the findings.
 fn full(summary: &Summary, wide: bool, printer: &Printer) {
     head(summary, printer);
     let answers = answers(summary, summary.search.as_ref());
@@ -253,7 +253,7 @@ fn findings(summary: &Summary, printer: &Printer) {
     }
 }
 
-/// The machine, and each engine with all of its options.
+/// Prints the machine, and each engine with all of its options.
 fn config(summary: &Summary, printer: &Printer) {
     head(summary, printer);
     for engine in summary.engines.iter().filter(|engine| !engine.options.is_empty()) {

@@ -27,7 +27,7 @@ const MARKER: &str = "site.json";
 /// The version of that file.
 const FORMAT: u32 = 1;
 
-/// What a site holds: its index, the newest run first.
+/// The index of a site, the newest run first.
 #[derive(Debug, Serialize, Deserialize)]
 struct Site {
     kvdyno_site: u32,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &SiteArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 impl Site {
-    /// The site in a directory; a new one where that is empty or missing.
+    /// Opens the site in a directory, or a new one if the directory is empty or missing.
     fn open(dir: &Path) -> anyhow::Result<Self> {
         let path = dir.join(MARKER);
         let text = match fs::read(&path) {
@@ -152,7 +152,7 @@ fn read_run(name: &str, runs: &Path, printer: &Printer) -> anyhow::Result<RunFil
     })
 }
 
-/// Whether an id, which a record says, is one file name everywhere.
+/// Whether an id from a record is one file name on every system.
 fn is_file_name(id: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     !id.starts_with('.') && !id.is_empty() && id.len() < 200 && id.chars().all(is_plain)

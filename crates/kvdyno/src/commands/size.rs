@@ -13,7 +13,7 @@ use kvdyno_record::search::{Axis, Between};
 use kvdyno_record::units;
 use std::path::Path;
 
-/// With less, no engine has a useful page cache.
+/// The least RAM to search from: with less, no engine has a useful page cache.
 const LEAST_BYTES: u64 = 32 << 20;
 /// Default bounds are multiples of this.
 const GRAIN_BYTES: u64 = 16 << 20;
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> 
     query.run(Axis::Ram, Some(between), printer)
 }
 
-/// From a 64th of the data, or the engine's minimum, to a fifth more than its size on the volume,
-/// with room for the engine itself; at most the available memory.
+/// The default bounds: from a 64th of the data, or `LEAST_BYTES`, to a fifth more than its size on
+/// the volume, with room for the engine itself; at most nine tenths of the available memory.
 fn bounds(plan: &Plan, host: &Host) -> Between {
     let user_bytes = plan.cases.iter().map(Case::user_bytes).max().unwrap_or(0);
     let space = plan.estimate.databases.values().copied().max().unwrap_or(0).max(user_bytes);

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &StateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// A run of the cases that make states, all of which must be kept.
+/// Runs the cases that make states, all of which must be kept.
 fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs, printer)?;
     if !prepared.plan.cases.iter().any(Case::makes_state) {
@@ -56,14 +56,14 @@ fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let run = dir.path.file_name().unwrap_or_default().to_string_lossy();
     let data_dir = args.suite.bend.location.data_dir.as_deref();
     let states = list_states(&args.keep.runs.runs, data_dir)?;
-    let made = |entry: &&Listed| {
+    let is_made = |entry: &&Listed| {
         entry.state.record.as_ref().is_ok_and(|record| record.description.run == run)
     };
-    let (made, wanted) = (states.iter().filter(made).count(), prepared.plan.cases.len());
+    let (new_states, planned) = (states.iter().filter(is_made).count(), prepared.plan.cases.len());
     let restored = dir.case_records()?;
     let restored = restored.iter().filter(|(_, record)| record.restored.is_some()).count();
-    printer.note(&format!("{made} states made, {restored} of {wanted} were there"));
-    Ok(if exit == Exit::Ok && made + restored < wanted { Exit::Invalid } else { exit })
+    printer.note(&format!("{new_states} states made, {restored} of {planned} were there"));
+    Ok(if exit == Exit::Ok && new_states + restored < planned { Exit::Invalid } else { exit })
 }
 
 /// A state and its store.
@@ -86,7 +86,7 @@ fn list_states(runs: &Path, data_dir: Option<&Path>) -> anyhow::Result<Vec<Liste
     Ok(all)
 }
 
-/// Those of these ids, or all if there are none.
+/// Returns the states with these ids, or all states if there are no ids.
 fn select(ids: &[String], args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
     let mut all = list_all(args)?;
     for id in ids {
@@ -121,8 +121,10 @@ impl From<&Listed> for Entry {
         Self {
             id: state.id.clone(),
             label,
-            engine_version: description.as_ref().map(|known| known.engine_version.clone()),
-            run: description.map(|known| known.run),
+            engine_version: description
+                .as_ref()
+                .map(|description| description.engine_version.clone()),
+            run: description.map(|description| description.run),
             bytes: state.bytes,
             last_use_unix_ns: last_use.map(|time| time.as_nanos() as u64),
             in_use: state.in_use,

@@ -33,7 +33,7 @@ struct State {
     completed: usize,
     case: String,
     phase: String,
-    /// The share of the current phase, by its count.
+    /// The completed share of the current phase, by its count, from 0 to 1.
     part: f64,
     case_begun: Instant,
     /// Whether the current case has phases that end by time.
@@ -76,7 +76,7 @@ impl<'p> Progress<'p> {
         Self { printer, bar, begun: now, state: Mutex::new(state) }
     }
 
-    /// The number of cases has changed, and so has the time for all of them.
+    /// Sets a new number of cases, and a new time for all of them.
     pub(crate) fn expect(&self, cases: usize, estimate: Duration) {
         let mut state = self.lock();
         (state.cases, state.estimate) = (cases, estimate);
@@ -85,7 +85,7 @@ impl<'p> Progress<'p> {
         }
     }
 
-    /// This many cases are already done.
+    /// Sets the number of cases that are already done.
     pub(crate) fn skip(&self, cases: usize) {
         self.lock().skipped = cases;
     }
@@ -115,7 +115,7 @@ impl<'p> Progress<'p> {
         state.by_clock |= phase_left.is_some() || !later.is_zero();
     }
 
-    /// The state of the current case: `done` of `total`, at `per_s`.
+    /// Shows the state of the current phase: `done` of `total`, at `per_s`.
     pub(crate) fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
         let mut state = self.lock();
         if state.phase != name {
@@ -141,7 +141,7 @@ impl<'p> Progress<'p> {
         }
     }
 
-    /// A problem of the current case.
+    /// Prints a problem of the current case.
     pub(crate) fn warn(&self, text: &str) {
         self.printer.warning(&escape_line(text));
     }
@@ -159,8 +159,8 @@ impl<'p> Progress<'p> {
             format!(": {}", escape_line(headline))
         };
         let suffix = if self.bar.is_some() { String::new() } else { self.time_left(&state) };
-        let counted = format_position(&state, state.finished);
-        let text = format!("{counted} {} {outcome}{headline}{suffix}", escape_line(id));
+        let position = format_position(&state, state.finished);
+        let text = format!("{position} {} {outcome}{headline}{suffix}", escape_line(id));
         state.spoken = Instant::now();
         drop(state);
         self.printer.note(&text);
@@ -175,11 +175,11 @@ impl<'p> Progress<'p> {
     }
 
     fn line(&self, state: &State, words: &str) -> String {
-        let counted = format_position(state, state.finished + 1);
-        format!("{counted} {}: {words}{}", state.case, self.time_left(state))
+        let position = format_position(state, state.finished + 1);
+        format!("{position} {}: {words}{}", state.case, self.time_left(state))
     }
 
-    /// `, 3m20s left`.
+    /// The remaining time as text: `, 3m20s left`.
     fn time_left(&self, state: &State) -> String {
         if state.finished >= state.cases {
             return String::new();
@@ -217,9 +217,9 @@ fn case_share(state: &State) -> f64 {
     if !state.by_clock {
         return state.part;
     }
-    let (gone, rest) =
+    let (elapsed, rest) =
         (state.case_begun.elapsed().as_secs_f64(), case_time_left(state).as_secs_f64());
-    if gone > 0.0 { gone / (gone + rest) } else { 0.0 }
+    if elapsed > 0.0 { elapsed / (elapsed + rest) } else { 0.0 }
 }
 
 /// The remaining time of the current case: of its phase, by time or at the current pace, and of
@@ -247,8 +247,8 @@ impl Share {
     }
 }
 
-/// The plan's estimate at first, gradually replaced by the measured time, and from a fifth of the
-/// cases on only the latter: plans overestimate.
+/// The remaining time. At first it follows the plan's estimate, which the measured time gradually
+/// replaces. From a fifth of the cases on, only the latter counts: plans overestimate.
 fn time_left(elapsed: Duration, estimate: Duration, done: f64) -> Duration {
     let done = done.clamp(0.0, 1.0);
     let elapsed = elapsed.as_secs_f64();
@@ -331,8 +331,8 @@ mod tests {
         let (printer, _) = Printer::new_captured();
         let progress = printer.progress(1, Duration::from_secs(100));
         progress.case_started(1, "0001_lmdb_t1_r1");
-        let set_elapsed = |state: &mut State, gone: u64| {
-            let begun = Instant::now().checked_sub(Duration::from_secs(gone)).unwrap();
+        let set_elapsed = |state: &mut State, seconds: u64| {
+            let begun = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
             (state.case_begun, state.phase_begun) = (begun, begun);
         };
         progress.set_timed_left(Duration::from_secs(60), None);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Printer {
-    /// Into memory, without colour: for tests.
+    /// Returns a printer into memory, without colour, and its output: for tests.
     pub(crate) fn new_captured() -> (Self, Captured) {
         let captured = Captured::default();
         let printer = Self {

@@ -4,19 +4,19 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// Younger ones may be in use.
+/// The age from which on directories are removed: younger ones may be in use.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes this user's directories in `dir` whose names begin so and that are a day old.
+/// Removes this user's directories in `dir` whose names begin with `prefix`, if they are a day old.
 pub(crate) fn remove_left_behind(dir: &Path, prefix: &str) {
     let user = rustix::process::getuid().as_raw();
     for entry in dir.read_dir().into_iter().flatten().flatten() {
         let Ok(meta) = entry.metadata() else { continue };
-        let ours = meta.is_dir()
+        let is_own = meta.is_dir()
             && meta.uid() == user
             && entry.file_name().to_string_lossy().starts_with(prefix);
         let age = meta.modified().ok().and_then(|changed| changed.elapsed().ok());
-        if ours && age.is_some_and(|age| age > LEFT_BEHIND) {
+        if is_own && age.is_some_and(|age| age > LEFT_BEHIND) {
             // A directory that cannot be removed disturbs nothing.
             let _ = std::fs::remove_dir_all(entry.path());
         }

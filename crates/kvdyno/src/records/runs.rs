@@ -42,7 +42,7 @@ impl From<RunDir> for FoundRun {
 }
 
 impl FoundRun {
-    /// It comes from a bundle: files written into its directory are lost.
+    /// Whether it comes from a bundle: files written into its directory are lost.
     pub(crate) fn is_bundle(&self) -> bool {
         self.bundle.is_some()
     }
@@ -63,7 +63,7 @@ impl FoundRun {
     }
 }
 
-/// The run that the user means, in this directory of runs or elsewhere.
+/// Finds the run that the user means, in this directory of runs or elsewhere.
 pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
     let path = PathBuf::from(name);
     if path.join("run.json").is_file() {
@@ -87,7 +87,7 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
         };
         match dirs.iter().filter(matches).collect::<Vec<_>>()[..] {
             [] => dirs.iter().rev().find(|path| suite(&id(path)).starts_with(name)),
-            [one] => Some(one),
+            [dir] => Some(dir),
             ref several => {
                 let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
                 let what = format!("`{name}` matches the ids of {} runs", ids.len());
@@ -102,12 +102,12 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
     }
 }
 
-/// The summary of a run.
+/// Reads the summary of a run.
 pub(crate) fn read_summary(dir: &RunDir) -> anyhow::Result<Summary> {
     Summary::read(dir).with_context(read_failure(dir))
 }
 
-/// A run for a comparison.
+/// Reads a run for a comparison.
 pub(crate) fn read_record(dir: &RunDir) -> anyhow::Result<Record> {
     Record::read(dir).with_context(read_failure(dir))
 }
@@ -145,7 +145,7 @@ pub(crate) fn lock(run: &RunDir) -> anyhow::Result<File> {
     let dir = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
     for _ in 0..TRIES {
         match dir.try_lock() {
-            // `is_at_work` holds it for a moment.
+            // `is_at_work` of another process holds the lock for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
             // Filesystems without locks still have the lock of the data directory.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(dir),
@@ -192,7 +192,7 @@ fn suite(id: &str) -> &str {
         .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
 }
 
-/// The run's name by its user.
+/// The name that the user gave the run.
 fn run_name(path: &Path) -> Option<String> {
     RunDir { path: path.to_owned() }.run().ok()?.name
 }
@@ -205,12 +205,12 @@ fn missing(name: &str, runs: &Path, dirs: &[PathBuf]) -> Complaint {
             .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
     }
     let ids: Vec<String> = dirs.iter().map(|path| id(path)).collect();
-    let called: Vec<String> = dirs.iter().filter_map(|path| run_name(path)).collect();
+    let run_names: Vec<String> = dirs.iter().filter_map(|path| run_name(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
-    let names = called.iter().map(String::as_str).chain(names);
-    let meant = did_you_mean(name, &names.collect::<Vec<_>>());
+    let names = run_names.iter().map(String::as_str).chain(names);
+    let suggestion = did_you_mean(name, &names.collect::<Vec<_>>());
     Complaint::usage(format!("no run `{name}` in `{runs}`"))
-        .hint(format!("{meant}`kvdyno list` lists all runs"))
+        .hint(format!("{suggestion}`kvdyno list` lists all runs"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use kvdyno_trace::{FirstReads, Header, Kind, Times, TraceError, TraceReader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The properties of the trace `named` in a suite: next to the suite's own file, unless the path is
-/// absolute. To count the keys that are read first takes a pass over all of it.
-pub(crate) fn inspect_trace(suite: &Path, named: &str, first_reads: bool) -> Result<Trace, String> {
-    let file = suite.parent().unwrap_or(Path::new("")).join(named);
+/// Reads the properties of a suite's trace. Its path is relative to the suite's own file, unless it
+/// is absolute. Counting the keys that are read first takes a pass over all of it.
+pub(crate) fn inspect_trace(suite: &Path, path: &str, first_reads: bool) -> Result<Trace, String> {
+    let file = suite.parent().unwrap_or(Path::new("")).join(path);
     let file = std::path::absolute(&file).unwrap_or(file);
     let to_text = |error: TraceError| error.to_string();
     let reader = TraceReader::open(&file).map_err(to_text)?;
@@ -40,15 +40,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     locate(&mut plan.clone(), &[], None)
 }
 
-/// Sets the paths of a plan's traces: one of `named`, one of the same name in `dir`, or the
-/// planned path.
+/// Sets the paths of a plan's traces: one of `user_files` by its checksum, one of the same name in
+/// `dir`, or the planned path.
 pub(crate) fn locate(
     plan: &mut Plan,
-    named: &[PathBuf],
+    user_files: &[PathBuf],
     dir: Option<&Path>,
 ) -> Result<(), Complaint> {
     let mut digests = BTreeMap::new();
-    for file in named {
+    for file in user_files {
         let digest = digest(file).map_err(|why| Complaint::usage(format!("--trace: {why}")))?;
         digests.insert(digest, file);
     }
@@ -66,23 +66,23 @@ pub(crate) fn locate(
 
 fn find_trace(
     replay: &Replay,
-    named: Option<&PathBuf>,
+    user_file: Option<&PathBuf>,
     dir: Option<&Path>,
 ) -> Result<PathBuf, Complaint> {
-    if let Some(file) = named {
+    if let Some(file) = user_file {
         return Ok(file.clone());
     }
     let dir = dir.zip(replay.file.file_name()).map(|(dir, name)| dir.join(name));
-    let mut looked = Vec::new();
+    let mut reasons = Vec::new();
     for file in dir.into_iter().chain([replay.file.clone()]) {
         match digest(&file) {
             Ok(digest) if digest == replay.digest => return Ok(file),
-            Ok(digest) => looked.push(format!("{} has {digest}", file.display())),
-            Err(why) => looked.push(why),
+            Ok(digest) => reasons.push(format!("{} has {digest}", file.display())),
+            Err(why) => reasons.push(why),
         }
     }
     let what =
-        format!("cannot find the trace with checksum {}: {}", replay.digest, looked.join("; "));
+        format!("cannot find the trace with checksum {}: {}", replay.digest, reasons.join("; "));
     Err(Complaint::usage(what)
         .hint("name it with `kvdyno rerun --trace FILE`; `kvdyno trace show` shows the checksum"))
 }
@@ -132,9 +132,9 @@ mod tests {
                 speed: None,
             });
         }
-        let located = |named: &[PathBuf], dir: Option<&Path>| {
+        let located = |user_files: &[PathBuf], dir: Option<&Path>| {
             let mut plan = plan.clone();
-            locate(&mut plan, named, dir).map_err(|complaint| complaint.to_string())?;
+            locate(&mut plan, user_files, dir).map_err(|complaint| complaint.to_string())?;
             let phases = plan.cases.iter_mut().flat_map(|case| &mut case.phases);
             let files: Vec<_> = phases.flat_map(replays_mut).map(|r| r.file.clone()).collect();
             assert!(!files.is_empty() && files.iter().all(|file| *file == files[0]));

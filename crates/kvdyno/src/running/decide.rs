@@ -65,7 +65,7 @@ pub(super) fn run(
         if open.is_empty() {
             return Ok(Ended::Complete);
         }
-        // An engine that was decided once may have fewer.
+        // An engine that was decided at an earlier look may have fewer trials.
         let trials = open.iter().map(|label| engine_trials(&plan, label).len()).min().unwrap_or(0);
         let Some(look) = next_look(trials) else {
             printer.warning(&format!("{trials} pairs are the most that a run looks at"));
@@ -74,14 +74,14 @@ pub(super) fn run(
         let is_open = |label: &str| open.contains(label);
         let first = record.evidence.cases.iter().filter(|case| case.case.trial == 1);
         let like: Vec<&CaseEvidence> = first.filter(|case| is_open(&case.case.label)).collect();
-        let one = Duration::from_nanos(resume::expected_ns(&record.evidence, &like));
+        let trial_time = Duration::from_nanos(resume::expected_ns(&record.evidence, &like));
         let left = budget.saturating_sub(begun.elapsed());
-        let fit = left.as_secs_f64() / one.as_secs_f64().max(f64::MIN_POSITIVE);
-        let wanted = (look - trials) as u32;
-        let more = wanted.min(fit as u32);
+        let fit = left.as_secs_f64() / trial_time.as_secs_f64().max(f64::MIN_POSITIVE);
+        let needed = (look - trials) as u32;
+        let more = needed.min(fit as u32);
         if more == 0 {
-            // As one word: the shell would take a space for the end of it.
-            let time = units::duration((one * wanted).as_nanos() as u64).replace(' ', "");
+            // Without a space, at which the shell would end it.
+            let time = units::duration((trial_time * needed).as_nanos() as u64).replace(' ', "");
             let path = env.dir.path.display();
             printer.warning("stopped by its --budget");
             printer.hint(&format!("`kvdyno resume {path} --budget {time}` goes on"));
@@ -92,7 +92,7 @@ pub(super) fn run(
             append_trial(&mut plan, |case| open.contains(&case.label));
         }
         env.dir.write_plan(&without_secrets(&plan)?)?;
-        progress.expect(plan.cases.len(), begun.elapsed() + one * more);
+        progress.expect(plan.cases.len(), begun.elapsed() + trial_time * more);
     }
 }
 

@@ -47,7 +47,7 @@ fn measure(
     }
 }
 
-/// Looks for other runs on this machine.
+/// Warns of other runs on this machine.
 pub(crate) fn begin(printer: &Printer) {
     for pid in ConcurrentRuns::look().take_other_pids() {
         printer.warning(&format!(
@@ -96,7 +96,7 @@ fn end(dir: &RunDir, root: &Root, data_dir: &Path, ended: Ended) -> anyhow::Resu
     Ok(())
 }
 
-/// The number of its failed cases; none: all are done.
+/// Describes how many cases of a run are done; `None`: all are.
 fn undone(evidence: &Evidence) -> Option<String> {
     let cases = evidence.cases.len();
     let done = evidence.cases.iter().filter(|case| case.is_done()).count();

@@ -16,13 +16,14 @@ use kvdyno_record::protocol::{AttachedServer, WorkerDescription};
 use kvdyno_suite::{Missing, Pick, WorkerSpec};
 use std::path::{Path, PathBuf};
 
-/// A server's program by its worker: the path, or the reason why there is none.
+/// The key for a server's program in a worker's description: the path, or the reason why there is
+/// none.
 const PROGRAM: &str = "program";
 
-/// The worker's reason why it has no library.
+/// The key for the worker's reason why it has no library.
 const LIBRARY: &str = "library";
 
-/// Used if the worker gives no reason.
+/// The reason if the worker gives none.
 const NO_LIBRARY: &str = "it needs a library, and none is installed";
 
 /// The worker with the needed library, or the reason why there is none.
@@ -83,7 +84,7 @@ pub fn choose(
     }
 }
 
-/// Any plugin can be loaded by the program of all: the user's file must be of the engine.
+/// Refuses a plugin of another engine: the program that runs plugins can load any plugin.
 fn check_engine(worker: WorkerIdentity, engine: &str) -> Result<WorkerIdentity, Missing> {
     let described = &worker.description.engine.name;
     if described == engine {
@@ -96,7 +97,7 @@ fn check_engine(worker: WorkerIdentity, engine: &str) -> Result<WorkerIdentity, 
 
 /// The worker with a plugin, which is installed or lies in a directory of engines.
 fn newest_plugin(path: PathBuf, engine: &str, plugin: &Path) -> Result<WorkerIdentity, Missing> {
-    let installed = library::list_installed(engine).into_iter().find(|known| known.path == plugin);
+    let installed = library::list_installed(engine).into_iter().find(|entry| entry.path == plugin);
     match installed {
         Some(installed) => with_installed_library(path, &installed),
         None => with_library_file(path, plugin),
@@ -112,8 +113,8 @@ fn server_program(worker: &WorkerDescription) -> Option<&Path> {
 /// The worker with an attached server, which is asked for its description.
 fn with_server(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
     let described = workers::describe(&path, &CodeSource::Server(reference.to_owned()));
-    let made = described.and_then(|description| identity(path, description, None));
-    made.map_err(|error| Missing::Unusable(format!("{error:#}")))
+    let worker = described.and_then(|description| identity(path, description, None));
+    worker.map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker with an installed library, after a check of its checksum.
@@ -130,20 +131,20 @@ pub fn with_installed_library(
 /// The worker with a library at the user's path.
 pub fn with_library_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
     // An absolute path: workers have another working directory.
-    let whole = library::full_path(file).with_context(|| format!("{}", file.display()));
-    let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
-    if !whole.is_file() {
-        return Err(Missing::Unusable(format!("{} is not a file", whole.display())));
+    let full_path = library::full_path(file).with_context(|| format!("{}", file.display()));
+    let full_path = full_path.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
+    if !full_path.is_file() {
+        return Err(Missing::Unusable(format!("{} is not a file", full_path.display())));
     }
-    // The current contents of the file are meant.
+    // The user means the current contents of the file: nothing is expected of them.
     let none = String::new;
-    let about = About { sha256: none(), version: none(), ..library::load_about(&whole) };
-    with_library(path, whole, about)
+    let about = About { sha256: none(), version: none(), ..library::load_about(&full_path) };
+    with_library(path, full_path, about)
 }
 
 /// The worker at `path` with the library `file`. Empty fields of `about` are unknown in advance.
 fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
-    let made = || -> anyhow::Result<WorkerIdentity> {
+    let identify = || -> anyhow::Result<WorkerIdentity> {
         let sum = sha256(&file)
             .with_context(|| format!("failed to read the library {}", file.display()))?;
         let expected = &about.sha256;
@@ -166,7 +167,7 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
         };
         identity(path, description, Some(library))
     };
-    made().map_err(|error| Missing::Unusable(format!("{error:#}")))
+    identify().map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker at `path` with the library or server with which a case's run started.
@@ -179,8 +180,8 @@ pub fn with_recorded_library(path: PathBuf, case: &Case) -> anyhow::Result<Worke
         let host = |server: &Option<AttachedServer>| {
             server.as_ref().map_or("none".to_owned(), |server| server.host.clone())
         };
-        let (was, is) = (host(&case.server), host(&description.server));
-        let what = format!("{} was attached to a server at {was}, but now to {is}", case.label);
+        let (before, now) = (host(&case.server), host(&description.server));
+        let what = format!("{} was attached to a server at {before}, but now to {now}", case.label);
         return Err(Complaint::usage(what).hint("use `kvdyno run` for a new run").into());
     }
     identity(path, description, case.library.clone())
@@ -190,11 +191,11 @@ pub fn with_recorded_library(path: PathBuf, case: &Case) -> anyhow::Result<Worke
 /// rebuilding it, and each worker loads it from its path. Figures of two builds would have one
 /// name.
 pub fn check_unchanged(library: &Library) -> Result<(), Complaint> {
-    let (path, was) = (library.path.display(), &library.sha256);
+    let (path, old) = (library.path.display(), &library.sha256);
     let what = match sha256(&library.path) {
-        Ok(is) if is == *was => return Ok(()),
-        Ok(is) => format!(
-            "the library {path} has changed since the run started: its SHA-256 was {was}, now {is}"
+        Ok(new) if new == *old => return Ok(()),
+        Ok(new) => format!(
+            "the library {path} has changed since the run started: its SHA-256 was {old}, now {new}"
         ),
         Err(error) => format!("the library {path} of this run is missing: {error}"),
     };

@@ -1,5 +1,5 @@
-//! Databases of the user's: a copy of each goes into the store of states, with a list of its keys.
-//! The original is read, by its copying alone.
+//! Databases of the user: a copy of each goes into the store of states, with a list of its keys.
+//! Only the copying reads the original.
 
 use super::runner::Interrupt;
 use super::runner::states;
@@ -24,7 +24,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What each engine's databases have: a file in their directory, or the first bytes of their file.
+/// The mark of each engine's databases: a file in their directory, or the first bytes of their
+/// file.
 const KINDS: [(&str, Kind); 6] = [
     ("wiredtiger", Kind::Dir("WiredTiger.wt")),
     ("lmdb", Kind::Dir("data.mdb")),
@@ -34,16 +35,17 @@ const KINDS: [(&str, Kind); 6] = [
     ("sqlite", Kind::File(b"SQLite format 3\0")),
 ];
 
-/// The name of a database in one file, in its copy; other files of it have this before an ending.
+/// The name of a copied database in one file. Its log and its journal have this name with an
+/// ending.
 const FILE: &str = "kv.sqlite";
 
 enum Kind {
-    /// Some file's name begins so.
+    /// The beginning of the name of a file in the directory.
     Dir(&'static str),
     File(&'static [u8]),
 }
 
-/// Looks at a database: at the copy of an earlier run, or at a new one.
+/// Finds the copy of a database that an earlier run made, or makes a new one.
 pub(super) fn find_or_import(
     database: &OwnDatabase<'_>,
     workers: &Workers,
@@ -88,7 +90,7 @@ fn describe_copy(state: &StoredState, path: PathBuf) -> Result<Origin, String> {
     Ok(Origin { path, state: description.id.clone(), keys: state.keys(), sample })
 }
 
-/// A database that is copied and looked at.
+/// The import of a database: it is copied, and the copy is sampled.
 struct Import<'i> {
     database: &'i OwnDatabase<'i>,
     worker: &'i WorkerIdentity,
@@ -99,7 +101,7 @@ struct Import<'i> {
 }
 
 impl Import<'_> {
-    /// Whether it can be copied.
+    /// Fails if the database cannot be copied.
     fn check(&self, store: &Path) -> Result<(), String> {
         self.check_interrupt()?;
         self.check_links()?;
@@ -128,7 +130,7 @@ impl Import<'_> {
         }
         let keys = scratch.path().join("keys");
         let sample = self.sample(&copy, &keys);
-        // Interrupted, it has no sample.
+        // After an interrupt there is no sample.
         self.check_interrupt()?;
         let sample = sample?;
         let description = StateDescription {
@@ -143,8 +145,8 @@ impl Import<'_> {
             sample: Some(sample),
         };
         let mut go_on = |_| !self.interrupt.is_requested();
-        let kept = states.keep(description, &copy, Some(&keys), &mut go_on);
-        kept.map_err(|error| error.to_string())
+        let state = states.keep(description, &copy, Some(&keys), &mut go_on);
+        state.map_err(|error| error.to_string())
     }
 
     fn check_interrupt(&self) -> Result<(), String> {
@@ -169,7 +171,8 @@ impl Import<'_> {
         ))
     }
 
-    /// A copy of a link leads to the original, which the engine would then open.
+    /// Refuses symbolic links: a copied link leads to the original, which the engine would then
+    /// open.
     fn check_links(&self) -> Result<(), String> {
         let link = self.files.iter().find(|file| file.is_symlink());
         link.map_or(Ok(()), |link| {
@@ -201,14 +204,14 @@ impl Import<'_> {
         }
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for file in self.files {
-            let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let copy = to.join(own.replacen(&name, FILE, 1));
+            let file_name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let copy = to.join(file_name.replacen(&name, FILE, 1));
             copy::file(file, &copy, &mut go_on).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 
-    /// Opens the copy, which may be brought up to date by that, and walks over its records.
+    /// Opens the copy, which may bring it up to date, and walks over its records.
     fn sample(&self, copy: &Path, keys: &Path) -> Result<Sample, String> {
         let keys_file = self.database.keys_file.as_ref();
         let job = SampleJob {
@@ -280,10 +283,10 @@ fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
             Err(format!("{path}: expected a database of {engine}, found one of {kind}"))
         }
         None => {
-            let known: Vec<&str> = KINDS.iter().map(|(engine, _)| *engine).collect();
+            let engines: Vec<&str> = KINDS.iter().map(|(engine, _)| *engine).collect();
             let path = path.display();
-            let known = known.join(", ");
-            Err(format!("{path}: expected a database of {known}, found another format"))
+            let engines = engines.join(", ");
+            Err(format!("{path}: expected a database of {engines}, found another format"))
         }
     }
 }
@@ -307,7 +310,7 @@ impl Kind {
     }
 }
 
-/// The files of a database: all in its directory; of one in a file that, its log and its journal.
+/// The files of a database: all in its directory, or its one file with its log and its journal.
 fn database_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if path.is_dir() {
         return list_files(path);
@@ -328,7 +331,7 @@ fn file_bytes(files: &[PathBuf]) -> Result<u64, String> {
     lengths.sum()
 }
 
-/// Names, lengths and times.
+/// The names, lengths and times of files, by which a change is noticed.
 fn signature(files: &[PathBuf]) -> Result<Vec<Value>, String> {
     let each = files.iter().map(|file| {
         let stat = fs::symlink_metadata(file).map_err(|error| io_error("look at", file, &error))?;

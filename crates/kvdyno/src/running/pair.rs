@@ -24,7 +24,8 @@ pub(crate) struct PairSource<'a> {
     pub(crate) runs: &'a Path,
 }
 
-/// The suite with two engines instead of its own, made from them. `what` describes them.
+/// Prepares a suite with two engines, which `two` makes from the suite's own. `what` describes
+/// them.
 pub(crate) fn prepare_pair(
     source: PairSource<'_>,
     what: &str,
@@ -46,7 +47,7 @@ pub(crate) fn prepare_pair(
     Ok(prepared)
 }
 
-/// Runs a pair; no record is read where it was interrupted.
+/// Runs a pair, and reads its record unless the run was interrupted.
 pub(crate) fn run(
     prepared: &PreparedRun,
     keep: &KeepArgs,

@@ -18,7 +18,7 @@ struct Pilot<'p> {
 }
 
 /// Runs the pilots of a plan whose rates are not known, and puts the rates into the plan. An engine
-/// whose pilot fails counts for no rate. Either complete or interrupted.
+/// whose pilot fails counts for no rate. Returns `Complete` or `Interrupted`.
 pub(super) fn find_rates(
     env: &mut RunEnvironment,
     plan: &mut Plan,
@@ -50,7 +50,7 @@ pub(super) fn find_rates(
     Ok(Ended::Complete)
 }
 
-/// Sets each rate that a pilot found; what it came to, in words.
+/// Sets each rate that a pilot found; returns a note for each.
 fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for case in plan.cases.iter_mut().filter(|case| case.lacks_rate()) {
@@ -76,7 +76,7 @@ fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
 }
 
 /// The pilots of a case's setting and durability class. The null engine has one class, whatever the
-/// others have: without pilots of its class it gets all.
+/// others have: without pilots of its class, a case gets all of its setting.
 fn peers<'p>(pilots: &[Pilot<'p>], case: &Case) -> Vec<Pilot<'p>> {
     let is_alike = |pilot: &&Pilot<'_>| has_same_setting(pilot.case, case);
     let alike: Vec<Pilot<'p>> = pilots.iter().filter(is_alike).copied().collect();
@@ -101,7 +101,7 @@ fn find_slowest<'p>(pilots: &[Pilot<'p>], rule: &PilotRate) -> Option<(&'p str, 
     rates.filter(|(_, rate)| *rate > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// Operations a second of a phase, with the time for the work that it left behind.
+/// The operations per second of a phase; its time includes the work that it left behind.
 fn sustained_rate(phases: &[PhaseRecord], name: &str) -> Option<f64> {
     let index = phases.iter().position(|phase| phase.name == name)?;
     let settle = phases.get(index + 1).filter(|next| next.kind == "settle");
@@ -113,7 +113,7 @@ fn sustained_rate(phases: &[PhaseRecord], name: &str) -> Option<f64> {
     Some(rates.sum())
 }
 
-/// Engines of one part, with one data set, RAM limit and volume.
+/// Whether two cases have the same part, data set, RAM limit, memory tier and volume.
 pub(super) fn has_same_setting(a: &Case, b: &Case) -> bool {
     let volume = |case: &Case| case.volume.as_ref().map(|volume| volume.name.clone());
     a.part == b.part
@@ -161,7 +161,7 @@ mod tests {
         ];
         assert_eq!(sustained_rate(&phases, "alone"), Some(500.0));
         assert_eq!(sustained_rate(&phases[..2], "alone"), Some(1000.0));
-        // What was in the page cache at the end is a part of it.
+        // The time to sync the page cache at the end is a part of it.
         let mut synced = phases.clone();
         synced[1].synced = Some((Snapshot::default(), 2_000_000_000));
         assert_eq!(sustained_rate(&synced, "alone"), Some(400.0));

@@ -1,5 +1,6 @@
 //! The common start of `run` and `plan`: reads a suite, finds its workers, checks the room at its
-//! place, and makes the plan. Changes nothing, but keeps a copy of a database of the user's.
+//! place, and makes the plan. Changes nothing, except that it keeps a copy of a user's own
+//! database.
 
 use super::libraries;
 use super::machine;
@@ -30,17 +31,17 @@ use std::path::{Path, PathBuf};
 
 /// A suite that is ready to run.
 pub(crate) struct PreparedRun {
-    /// Its text, as read.
+    /// The suite's text, as read.
     pub(crate) text: String,
     /// Its plan on this machine.
     pub(crate) plan: Plan,
     /// The directory for its databases, if it names one.
     pub(crate) data_dir: Option<PathBuf>,
-    /// For each engine and library, and for the null engine if it is installed.
+    /// The workers of each engine and library, and of the null engine if it is installed.
     pub(crate) workers: Workers,
     /// The storage of the databases.
     pub(crate) volume: Storage,
-    /// Its description: path, filesystem, device.
+    /// The description of that storage: path, filesystem, device, free space.
     pub(crate) storage: String,
     /// This machine, with the storage below the data directory.
     pub(crate) host: Host,
@@ -63,7 +64,7 @@ pub(crate) fn prepare(
     prepare_text(&file, text, args.overrides()?, &args.bend.location, default_data_dir, printer)
 }
 
-/// The same for a suite's text; `file` is its name in messages.
+/// Does the same for a suite's text; `file` is its name in messages.
 pub(crate) fn prepare_text(
     file: &str,
     text: String,
@@ -76,21 +77,21 @@ pub(crate) fn prepare_text(
     let overrides = Overrides { data_dir: location.data_dir.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
-        suite.read_traces(|named, first_reads| {
-            traces::inspect_trace(Path::new(file), named, first_reads)
+        suite.read_traces(|trace, first_reads| {
+            traces::inspect_trace(Path::new(file), trace, first_reads)
         })?;
     }
     let (engines, workers) = find_engines(suite.worker_specs())?;
     let location =
         LocationArgs { data_dir: suite.data_dir().map(Path::to_owned), ..location.clone() };
-    let (data_dir, known) = (location.data_dir.clone(), workers.clone());
+    let (data_dir, known_workers) = (location.data_dir.clone(), workers.clone());
     prepare_run(text, workers, location, default_data_dir, |volume, host, location| {
         if suite.has_own_database() {
             let interrupt = Interrupt::listen()?;
             let look = |database: &OwnDatabase<'_>| {
                 own_database::find_or_import(
                     database,
-                    &known,
+                    &known_workers,
                     data_dir.as_deref(),
                     default_data_dir,
                     &interrupt,
@@ -206,13 +207,13 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_tiers(root, plan)
 }
 
-/// The crew's launcher must exist before any case runs.
+/// Refuses a plan with a crew if its launcher or its program is missing.
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let mut crews = plan.cases.iter().filter_map(|case| case.crew.as_ref());
     crews.try_for_each(|crew| workers::find_crew(crew).map(drop))
 }
 
-/// So must the counter of instructions.
+/// Refuses a plan that counts instructions if valgrind is missing.
 fn check_counting(plan: &Plan) -> Result<(), Complaint> {
     if !plan.cases.iter().any(Case::is_counted) || workers::is_installed(VALGRIND) {
         return Ok(());
@@ -221,8 +222,8 @@ fn check_counting(plan: &Plan) -> Result<(), Complaint> {
     Err(Complaint::usage(what).hint("`apt install valgrind`, or leave --count out"))
 }
 
-/// A missing data directory is a typing error, or a drive that is not mounted: a new directory
-/// would be on another drive than the intended one.
+/// Refuses a missing data directory: it is a typing error, or a drive that is not mounted. A new
+/// directory would be on another drive than the intended one.
 fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
     // Other files at this path are refused later.
     let not_there = || data_dir.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
@@ -242,7 +243,8 @@ fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), C
     ))
 }
 
-/// The null engine measures the overhead of the load generator, even if the suite does not test it.
+/// Adds the null engine, which measures the overhead of the load generator, even if the suite does
+/// not test it.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.embedded_worker("null").is_none() {
         let worker = WorkerSpec { engine: "null".to_owned(), pick: Pick::Newest };
@@ -252,7 +254,7 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The description of an engine's worker with this library; none: not available.
+/// Asks an engine's worker with this library for its description; `None`: there is no such worker.
 pub(crate) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Description>> {
     let (engines, _) = find_engines(vec![WorkerSpec { engine: engine.to_owned(), pick }])?;
     let worker = engines.workers.into_values().next().and_then(Result::ok);
@@ -260,16 +262,16 @@ pub(crate) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Descri
 }
 
 /// Looks for the engines that a suite needs. Missing ones are reported at their line of the suite.
-fn find_engines(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
+fn find_engines(specs: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
-    for worker in worker {
+    for worker in specs {
         let program = match worker.pick {
             Pick::File(_) => workers::find_for_library(&worker.engine),
             _ => workers::find(&worker.engine),
         };
         let program = match program {
             Ok(program) => program,
-            // Its plugin is there, and the program that runs plugins is not.
+            // The engine's plugin exists, but the program that runs plugins does not.
             Err(complaint) if workers::has_plugin(&worker.engine) => {
                 engines.workers.insert(worker, Err(Missing::Unusable(complaint.message)));
                 continue;
@@ -296,7 +298,7 @@ fn describe_storage(data_dir: &Path, volume: &Storage) -> String {
     format!("{} on {}, {device}, {free} free", data_dir.display(), volume.kind())
 }
 
-/// Smaller records are not mentioned.
+/// The size from which on a record is mentioned.
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Reports what a plan does and needs, and likely problems.
@@ -369,7 +371,7 @@ fn outline(plan: &Plan) -> String {
 /// Memory mappings of a thread: its stack, the stack of its signals, and a guard for each; one more
 /// for its allocations.
 const MAPS_PER_THREAD: u64 = 5;
-/// The kernel's default limit.
+/// The kernel's default limit of mappings.
 const MAPS_USUAL: u64 = 65_530;
 
 /// Refuses a plan with more threads in a worker than this machine permits for a process: it would
@@ -417,12 +419,13 @@ pub(crate) fn read(name: &str) -> Result<(String, String), Complaint> {
 /// A suite has some KiB; even a list of a thousand engines is smaller than this.
 const SUITE_MAX: u64 = 4 << 20;
 
-/// The text of a suite's file, or of piped input: a device has no end.
+/// Reads the text of a suite from its file or from piped input. Others are refused: a device has no
+/// end.
 fn read_suite(path: &Path) -> std::io::Result<String> {
     use std::io::{Error, Read as _};
     let kind = std::fs::metadata(path)?.file_type();
-    let standard = path == Path::new("/dev/stdin");
-    if !(kind.is_file() || kind.is_fifo() || standard) {
+    let is_stdin = path == Path::new("/dev/stdin");
+    if !(kind.is_file() || kind.is_fifo() || is_stdin) {
         return Err(Error::other("it is neither a file nor a pipe"));
     }
     let mut bytes = Vec::new();
@@ -433,7 +436,7 @@ fn read_suite(path: &Path) -> std::io::Result<String> {
     decode_utf8(bytes)
 }
 
-/// Bytes as text, or the line with invalid UTF-8.
+/// Returns bytes as text; the error names the line with invalid UTF-8.
 pub(crate) fn decode_utf8(bytes: Vec<u8>) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let index = error.utf8_error().valid_up_to();

@@ -74,7 +74,7 @@ pub(crate) fn start(
     dir.write_run(&run)?;
     dir.write_plan(&plan)?;
     if run.hiccups.is_none() && dir.cases()?.is_empty() {
-        // It was killed before it measured the idle machine.
+        // The run was killed before it measured the idle machine.
         let mut null = Workers::default();
         add_null(&mut null)?;
         record_idle_machine(&dir, &mut run, &plan, null.embedded_worker("null"), &root, printer)?;
@@ -86,7 +86,8 @@ pub(crate) fn start(
     Ok((RunEnvironment::new(dir, lock, &run, tiers, volumes, workers, interrupt), plan))
 }
 
-/// Of a killed run, the last moment that its cases recorded since it last began or went on.
+/// Returns the last moment that the cases of a killed run recorded since the run last began or went
+/// on.
 fn last_reading(dir: &RunDir, run: &RunRecord) -> anyhow::Result<u64> {
     let cases = dir.case_records()?;
     let phases = cases.iter().flat_map(|(_, record)| &record.phases);
@@ -94,7 +95,7 @@ fn last_reading(dir: &RunDir, run: &RunRecord) -> anyhow::Result<u64> {
     Ok(phases.map(|phase| phase.after.at_unix_ns).fold(began, u64::max))
 }
 
-/// Refuses a run that is done, unless it is to go on.
+/// Refuses a complete run, unless it is to go on within a budget.
 fn check_incomplete(dir: &RunDir, goes_on: bool) -> Result<(), Complaint> {
     if !dir.is_complete() || goes_on {
         return Ok(());
@@ -127,7 +128,8 @@ fn resume_lines(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
     lines
 }
 
-/// Windows of a killed attempt stay in the record, but a case is one process: it starts again.
+/// Describes the windows of a killed attempt. They stay in the record, but a case is one process:
+/// it starts again.
 fn windows_kept(case: &CaseEvidence) -> Option<String> {
     let record = case.record.as_ref()?;
     let planned = case.case.phases.iter().filter(|phase| phase.window.is_some());
@@ -150,8 +152,8 @@ pub(crate) fn planned_ns(estimate: &Estimate) -> u64 {
     (least * most).sqrt().round() as u64
 }
 
-/// The longest duration of completed cases with the same key; without any, a share of the planned
-/// time.
+/// The expected time of pending cases. Each takes the longest time of completed cases with the same
+/// key or, without any, its share of the planned time.
 pub(crate) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64 {
     let share = planned_ns(&evidence.plan.estimate) / evidence.cases.len().max(1) as u64;
     let took = |case: &CaseEvidence| {
@@ -163,7 +165,8 @@ pub(crate) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64
     pending.iter().map(|case| took(case)).fold(0, u64::saturating_add)
 }
 
-/// A record contains no passwords, and a case that needs one cannot run without it.
+/// Refuses a plan whose options contained a password: a record contains none, and the case cannot
+/// run without it.
 pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
     for Case { engine, options, .. } in &plan.cases {
@@ -178,7 +181,7 @@ pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A worker for each engine of the plan. A changed worker is used, with a warning: each case
+/// Finds a worker for each engine of the plan. A changed worker is used, with a warning: each case
 /// records its own.
 fn find_workers(dir: &RunDir, printer: &Printer) -> anyhow::Result<Workers> {
     let mut workers = Workers::default();

@@ -85,15 +85,16 @@ pub(crate) fn start(
     Ok(RunEnvironment::new(dir, lock, &run, tiers, volumes, workers, interrupt))
 }
 
-/// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two in the same second differ.
+/// Makes a run's id, such as `2026-11-20T10-15-02Z_quick_7f3a`: it sorts by time, and two in the
+/// same second differ.
 pub(crate) fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
 }
 
-/// Creates a run's directory and locks it. It gets its name together with everything that `resume`
-/// needs: a killed program leaves a complete directory or none.
+/// Creates a run's directory and locks it. The directory gets its name after everything that
+/// `resume` needs is in it: a killed program leaves a complete directory or none.
 fn create(
     path: &Path,
     runs: &Path,
@@ -126,9 +127,9 @@ fn create(
 fn sweep(runs: &Path) {
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let ours = name.starts_with(".2") && name.contains("Z_");
+        let is_hidden_run = name.starts_with(".2") && name.contains("Z_");
         let dir = RunDir { path: entry.path() };
-        if ours && dir.host().is_dir() && !runs::is_at_work(&dir) {
+        if is_hidden_run && dir.host().is_dir() && !runs::is_at_work(&dir) {
             remove(&dir);
         }
     }
@@ -182,8 +183,8 @@ pub(crate) fn record_idle_machine(
 ) -> anyhow::Result<()> {
     let (before, alone) = (dir.host().join("before"), dir.host().join("load_generator"));
     // Removes what a program that was killed here left.
-    for begun in [&before, &alone] {
-        let _ = std::fs::remove_dir_all(begun);
+    for path in [&before, &alone] {
+        let _ = std::fs::remove_dir_all(path);
     }
     let volume = Storage::from_path(root, Path::new(&run.data_dir)).ok();
     evidence::save(root, volume.as_ref(), &before)?;

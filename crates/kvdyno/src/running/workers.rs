@@ -22,18 +22,18 @@ use std::time::Duration;
 /// The prefix of every engine's program.
 const PREFIX: &str = "kvdyno-";
 
-/// Directories of engines, separated as in `PATH`.
+/// The environment variable with directories of engines, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "KVDYNO_ENGINE_PATH";
 
-/// A worker describes itself within this time, or is not one.
+/// The time in which a worker must describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// A program that runs an engine, and the code of the engine unless a suite names another.
+/// A program that runs an engine, and the engine's code unless a suite names other code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
     /// The program.
     pub path: PathBuf,
-    /// The newest plugin; of other workers their own code, or what they find themselves.
+    /// The newest plugin; for other workers [`CodeSource::Itself`].
     pub source: CodeSource,
 }
 
@@ -42,24 +42,25 @@ impl Worker {
         Self { path, source: CodeSource::Itself }
     }
 
-    /// The description of its engine.
+    /// Asks the worker for the description of its engine.
     pub fn describe(&self) -> anyhow::Result<WorkerDescription> {
         describe(&self.path, &self.source)
     }
 }
 
-/// The worker of an engine.
+/// Finds the worker of an engine.
 pub fn find(name: &str) -> Result<Worker, Complaint> {
     find_in_dirs(&dirs(), name)
 }
 
-/// The worker of an engine whose library is known: a plugin need not be installed as well.
+/// Finds the worker of an engine whose library is known. A plugin need not be installed as well.
 pub fn find_for_library(name: &str) -> Result<Worker, Complaint> {
     let plugin_program = || find_plugin_program().map(Worker::from_program);
     find(name).or_else(|missing| plugin_program().ok_or(missing))
 }
 
-/// All engines by name; of several with the same name the one that would be used.
+/// Finds the workers of all engines, by name. If several have one name, it is the one that [`find`]
+/// returns.
 pub fn find_all() -> BTreeMap<String, Worker> {
     find_all_in_dirs(&dirs())
 }
@@ -67,7 +68,7 @@ pub fn find_all() -> BTreeMap<String, Worker> {
 /// The code of a worker's engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodeSource {
-    /// Its own, or what it finds itself.
+    /// The worker's own code, or code that the worker finds itself.
     #[default]
     Itself,
     /// A shared library, or the program of a server.
@@ -77,7 +78,7 @@ pub enum CodeSource {
 }
 
 impl CodeSource {
-    /// For a case.
+    /// Returns the code for a case: its library or its server.
     pub fn from_case(case: &Case) -> Self {
         match (&case.library, &case.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
@@ -86,7 +87,7 @@ impl CodeSource {
         }
     }
 
-    /// For a worker.
+    /// Returns the code of a worker: its library or its server.
     fn from_worker(worker: &WorkerIdentity) -> Self {
         match (&worker.library, &worker.description.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
@@ -95,7 +96,7 @@ impl CodeSource {
         }
     }
 
-    /// As arguments of a worker.
+    /// Adds the arguments with which a worker selects this code.
     fn add_arguments(&self, command: &mut Command) {
         match self {
             Self::Itself => {}
@@ -105,7 +106,7 @@ impl CodeSource {
     }
 }
 
-/// A command of a worker.
+/// Returns the command line that starts a worker with a word (`run`, `serve`).
 pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     let mut command = Command::new(&worker.path);
     command.arg(word);
@@ -119,12 +120,13 @@ const CREW: &str = "crew";
 /// The program that runs plugins: not an engine either.
 const PLUGIN: &str = "plugin";
 
-/// What the file of a plugin is called.
+/// The file name of an engine's plugin.
 fn plugin_file(engine: &str) -> String {
     format!("lib{PREFIX}{engine}.so")
 }
 
-/// Its path, if a crew is planned; also checks that its launcher exists.
+/// Finds the program that combines the workers of a crew; also checks that the crew's launcher
+/// exists.
 pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
     find_crew_in_dirs(&dirs(), crew)
 }
@@ -164,8 +166,8 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
     command
 }
 
-/// A worker's description of its engine. A worker with another protocol is refused; a worker's own
-/// refusal is [`WorkerRefused`].
+/// Asks a worker for the description of its engine. Refuses a worker with another protocol; a
+/// worker's own refusal is [`WorkerRefused`].
 pub fn describe(path: &Path, source: &CodeSource) -> anyhow::Result<WorkerDescription> {
     describe_within(path, source, DESCRIBE_LIMIT)
 }
@@ -183,12 +185,12 @@ const REFUSED: i32 = 2;
 pub struct Workers(BTreeMap<(String, CodeSource), WorkerIdentity>);
 
 impl Workers {
-    /// Adds one, for the cases of `engine` with its library.
+    /// Adds a worker, for the cases of `engine` with the worker's library.
     pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
         self.0.insert((engine.to_owned(), CodeSource::from_worker(&worker)), worker);
     }
 
-    /// Adds others.
+    /// Adds all workers of `others`.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
@@ -210,8 +212,8 @@ impl Workers {
         self.0.get(&(engine.to_owned(), CodeSource::Itself))
     }
 
-    /// The engines' descriptions; for an engine with several libraries that of one of them: for
-    /// properties that all share.
+    /// The engines' descriptions, for properties that all libraries of an engine share: an engine
+    /// with several libraries has the description of one of them.
     pub fn descriptions(&self) -> BTreeMap<&str, &Description> {
         let each = self.0.iter();
         each.map(|((name, _), worker)| (name.as_str(), &worker.description.engine)).collect()
@@ -274,8 +276,8 @@ pub fn has_plugin(engine: &str) -> bool {
 /// The plugin of an engine: in a directory of engines, or the newest installed one.
 fn find_plugin(dirs: &[PathBuf], engine: &str) -> Option<PathBuf> {
     let file = plugin_file(engine);
-    let mut beside = dirs.iter().map(|dir| dir.join(&file));
-    beside.find(|path| path.is_file()).or_else(|| {
+    let mut paths = dirs.iter().map(|dir| dir.join(&file));
+    paths.find(|path| path.is_file()).or_else(|| {
         let installed = library::list_installed(engine).into_iter().map(|library| library.path);
         installed.into_iter().find(|path| path.ends_with(&file))
     })
@@ -334,7 +336,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Complaint> {
         .hint("expected only a-z, 0-9, - and _"))
 }
 
-/// No dots: next to a program, cargo leaves `kvdyno-null.d`.
+/// Whether a name can be an engine's. It has no dots: cargo leaves `kvdyno-null.d` next to a
+/// program.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
@@ -362,7 +365,7 @@ fn describe_within(
     let (exit, complaint) = (&finished.exit, finished.complaint());
     let message = complaint.trim_start_matches("error: ").to_owned();
     if exit.code == Some(REFUSED) && !message.is_empty() {
-        // Its own message is sufficient.
+        // The worker's own message is sufficient.
         return Err(WorkerRefused(message).into());
     }
     if !exit.is_success() {
@@ -374,7 +377,7 @@ fn describe_within(
         .with_context(|| format!("`{} describe` prints no description: rebuild it", path.display()))
 }
 
-/// The protocol is checked first: a description with another one may not even parse.
+/// Checks the protocol before the rest: a description of another protocol may not even parse.
 fn check_protocol(path: &Path, text: &[u8]) -> Result<(), Complaint> {
     #[derive(serde::Deserialize)]
     struct Protocol {

@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-/// Letters of a commit's name where it is shortened.
+/// The number of letters in a shortened name of a commit.
 const SHORT: usize = 12;
 
 pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -114,7 +114,7 @@ fn question(
 enum Ended {
     /// This commit is the first bad one.
     Found(Commit),
-    /// One of these is, and all but the last could not be judged.
+    /// One of these commits is the first bad one; all but the last could not be judged.
     Undecided(Vec<Commit>),
     /// GOOD and BAD do not differ.
     SameEnds,
@@ -129,22 +129,22 @@ struct Builder<'a> {
     printer: &'a Printer,
 }
 
-/// A library, or why there is none; and how long its build took.
+/// A library, or the reason why there is none; and the duration of the build in ns.
 type Build = (Result<PathBuf, String>, u64);
 
 impl Builder<'_> {
-    /// None where it was interrupted.
+    /// Builds a commit, unless its library is stored already. None: it was interrupted.
     fn build(&mut self, commit: &Commit, interrupt: &Interrupt) -> anyhow::Result<Option<Build>> {
-        let kept = self.dir.join(BUILDS).join(format!("{}.so", commit.sha));
-        if kept.is_file() {
-            return Ok(Some((Ok(kept), 0)));
+        let stored = self.dir.join(BUILDS).join(format!("{}.so", commit.sha));
+        if stored.is_file() {
+            return Ok(Some((Ok(stored), 0)));
         }
         let tree = self.dir.join(TREE);
         self.repository.clone_into(&tree)?;
         repository::check_out(&tree, &commit.sha)?;
         self.printer.note(&format!("building {}", text::format_commit(commit)));
         let begun = Instant::now();
-        let log = kept.with_extension("log");
+        let log = stored.with_extension("log");
         let built = repository::build(&tree, &self.args.build, &self.args.library, &log)?;
         if interrupt.is_requested() {
             return Ok(None);
@@ -152,10 +152,10 @@ impl Builder<'_> {
         let took_ns = begun.elapsed().as_nanos() as u64;
         let library = match built {
             Ok(library) => {
-                let partial = kept.with_extension("partial");
+                let partial = stored.with_extension("partial");
                 fs::copy(&library, &partial).with_context(|| library.display().to_string())?;
-                fs::rename(&partial, &kept)?;
-                Ok(kept)
+                fs::rename(&partial, &stored)?;
+                Ok(stored)
             }
             Err(why) => Err(format!("{why} ({})", log.display())),
         };
@@ -185,9 +185,11 @@ impl Bisection<'_> {
         }
         loop {
             let suspects = self.suspects()?;
-            let skipped =
-                |sha: &str| self.state.with_verdict(Verdict::Skipped).any(|it| it.sha == sha);
-            let first_bad = self.state.first_bad().map(|it| it.sha.clone()).unwrap_or_default();
+            let skipped = |sha: &str| {
+                self.state.with_verdict(Verdict::Skipped).any(|judged| judged.sha == sha)
+            };
+            let first_bad =
+                self.state.first_bad().map(|judged| judged.sha.clone()).unwrap_or_default();
             let open: Vec<&String> =
                 suspects.iter().filter(|sha| **sha != first_bad && !skipped(sha)).collect();
             let Some(next) = open.first() else {
@@ -221,7 +223,7 @@ impl Bisection<'_> {
         let mut failed = None;
         for by in ways.into_iter().flatten() {
             let libraries = [self.base.as_path(), &library];
-            let compared = self.judge.compare_until(libraries, by, |it| it.differs)?;
+            let compared = self.judge.compare_until(libraries, by, |measured| measured.differs)?;
             failed = None;
             match compared {
                 None => return Ok(None),
@@ -254,7 +256,12 @@ impl Bisection<'_> {
         let Some((library, build_ns)) = self.builder.build(commit, &self.interrupt)? else {
             return Ok(false);
         };
-        let (Some(by), Some(change)) = (self.state.by, self.change()) else { return Ok(false) };
+        let (Some(by), Some(change)) = (self.state.by, self.change()) else {
+            bail!(
+                "{}: expected the ratio of BAD to GOOD, found none; remove that directory",
+                self.builder.dir.display()
+            );
+        };
         let library = match library {
             Ok(library) => library,
             Err(why) => {
@@ -264,14 +271,15 @@ impl Bisection<'_> {
         };
         let side = |measured: &Measured| side_of_middle(measured.ratio, change);
         let libraries = [self.base.as_path(), &library];
-        let compared = self.judge.compare_until(libraries, by, |it| side(it).is_some())?;
+        let compared =
+            self.judge.compare_until(libraries, by, |measured| side(measured).is_some())?;
         let Some(measured) = compared else { return Ok(false) };
         let verdict = measured.as_ref().ok().and_then(side).unwrap_or(Verdict::Skipped);
         self.record_verdict(judged_commit(commit, verdict, build_ns, measured))?;
         Ok(true)
     }
 
-    /// BAD over GOOD.
+    /// The ratio of BAD's figure to GOOD's; none: not measured.
     fn change(&self) -> Option<f64> {
         self.state.commits.first()?.ratio.map(|[ratio, ..]| ratio)
     }
@@ -284,10 +292,10 @@ impl Bisection<'_> {
 
     /// The commits that may be the first bad one.
     fn suspects(&self) -> anyhow::Result<Vec<String>> {
-        let good = self.state.with_verdict(Verdict::Good).map(|it| it.sha.as_str());
+        let good = self.state.with_verdict(Verdict::Good).map(|judged| judged.sha.as_str());
         let good: Vec<&str> =
             std::iter::once(self.state.question.good.as_str()).chain(good).collect();
-        let bad = self.state.first_bad().map_or("", |it| it.sha.as_str());
+        let bad = self.state.first_bad().map_or("", |judged| judged.sha.as_str());
         self.builder.repository.suspects(&good, bad)
     }
 

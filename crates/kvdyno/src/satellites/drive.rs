@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Directories of one filesystem are one drive.
+/// Prints a note if two directories are on one filesystem: they are one drive.
 fn note_shared_filesystems(paths: &[PathBuf], printer: &Printer) {
     let device = |path: &PathBuf| path.metadata().ok().map(|meta| meta.dev());
     for (index, path) in paths.iter().enumerate() {
@@ -79,7 +79,7 @@ fn note_shared_filesystems(paths: &[PathBuf], printer: &Printer) {
     }
 }
 
-/// An option that would change nothing is refused as a misunderstanding.
+/// Refuses options that would change nothing: they are a misunderstanding.
 fn check(args: &DriveArgs) -> Result<(), Complaint> {
     let says = |what: &str, hint: &str| Err(Complaint::usage(what.to_owned()).hint(hint));
     let mixes = args.rw.iter().any(|rw| matches!(rw, DriveRw::Randrw | DriveRw::Both));

@@ -105,7 +105,7 @@ fn table(engines: &[FoundEngine]) -> String {
     table.text()
 }
 
-/// The unusual properties.
+/// Returns an engine's unusual properties as text.
 fn remarks(capabilities: &Capabilities) -> String {
     let scans = capabilities.scan_forward;
     let remarks = [
@@ -125,7 +125,7 @@ fn abilities(capabilities: &Capabilities) -> String {
         1 => "one writer".to_owned(),
         n => format!("{n} writers"),
     });
-    let named = [
+    let properties = [
         (capabilities.delete, "delete"),
         (capabilities.scan_forward, "scan"),
         (capabilities.scan_reverse, "reverse scan"),
@@ -135,7 +135,7 @@ fn abilities(capabilities: &Capabilities) -> String {
         (capabilities.numbered_keys_only, "numbered keys only"),
         (capabilities.stores_nothing, "stores nothing"),
     ];
-    let has = named.iter().filter(|(has, _)| *has).map(|(_, name)| (*name).to_owned());
+    let has = properties.iter().filter(|(has, _)| *has).map(|(_, name)| (*name).to_owned());
     has.chain(writers).collect::<Vec<_>>().join(", ")
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exi
     let blanks =
         Blanks { name, language, checkout: checkout(), plugin: workers::find_plugin_program() };
     write(&dir, &blanks).inspect_err(|_| {
-        // It was created a moment ago, so the write error is the cause.
+        // The directory was created a moment ago, so the write error is the one to report.
         let _ = fs::remove_dir_all(&dir);
     })?;
     printer.data(&format!("wrote {}:", dir.display()));
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exi
     Ok(Exit::Ok)
 }
 
-/// The files, each with what it is.
+/// Lists the files, each with a description.
 fn list(language: Language) -> String {
     let files = templates(language);
     let width = files.iter().map(|(file, ..)| file.len() + 2).max().unwrap_or(0);
@@ -112,18 +112,18 @@ fn checkout() -> Option<PathBuf> {
     (has_crate("engine") && has_crate("worker")).then_some(crates)
 }
 
-/// What a template leaves blank.
+/// The values for the placeholders of templates.
 struct Blanks<'a> {
     name: &'a str,
     language: Language,
-    /// Where the crates of the contract are.
+    /// The directory of the contract's crates; none: their checkout is gone.
     checkout: Option<PathBuf>,
-    /// The program that runs plugins.
+    /// The program that runs plugins; none: not found.
     plugin: Option<PathBuf>,
 }
 
 impl Blanks<'_> {
-    /// What the new engine will need, and is not here.
+    /// A warning about what the new engine needs and is missing here.
     fn missing(&self) -> Option<String> {
         match self.language {
             Language::Rust if self.checkout.is_none() => Some(format!(

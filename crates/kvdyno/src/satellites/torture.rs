@@ -39,7 +39,7 @@ use victim::Victim;
 const STATES: u64 = 300;
 const STATES_QUICK: u64 = 40;
 
-/// How long a stalled drive does not reply.
+/// The time for which a stalled drive does not reply.
 const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_QUICK: Duration = Duration::from_secs(3);
 
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
     Ok(if interrupt.is_requested() { Exit::Interrupted } else { verdict })
 }
 
-/// Prints a record once more, and returns the exit code; none: the name is not a torture's.
+/// Prints a record once more, and returns the exit code; none: the name is not that of a torture.
 pub(crate) fn show(args: &ShowArgs, printer: &Printer) -> Option<anyhow::Result<Exit>> {
     let [name] = args.names.as_slice() else { return None };
     let dirs = [PathBuf::from(name), args.runs.runs.join(name)];
@@ -123,7 +123,7 @@ fn exit(record: &TortureRecord) -> Exit {
     }
 }
 
-/// Directories that must stay visible in the private mount namespace.
+/// Enters a private mount namespace, in which the data directory and `dir` stay visible.
 fn enter(args: &TortureArgs, dir: &Path) -> anyhow::Result<()> {
     let temporary = std::env::temp_dir();
     let data_dir = std::path::absolute(args.data_dir.as_deref().unwrap_or(&temporary))?;
@@ -151,7 +151,7 @@ fn states(args: &TortureArgs) -> u64 {
     args.power_losses.unwrap_or(if args.quick { STATES_QUICK } else { STATES })
 }
 
-/// All trials of one class. A failure affects only this class.
+/// Runs all trials of one class. A failure affects only this class.
 fn torture(
     args: &TortureArgs,
     victim: &Victim,
@@ -293,7 +293,7 @@ fn replay_state(
             let broken = matches!(verdict, Verdict::Broken(_));
             (damage, if broken { Exit::EngineFailed } else { Exit::Ok })
         }
-        // Of the engine nothing is known.
+        // Nothing is known about the engine.
         Err(why) => (format!("cannot mount the filesystem: {why}"), Exit::Invalid),
     };
     drop(progress);
@@ -327,7 +327,7 @@ fn find_recording<'v>(
             class.engine == victim.name && class.durability == victim.class()
         };
         let class = classes.find(is_it)?;
-        // A name of the record is no path.
+        // A name in a record is not used as a path.
         let name = recording(&class.engine, class.durability);
         Some((victim, class, class.recording.clone().filter(|stored| *stored == name)?))
     };
@@ -349,12 +349,13 @@ fn as_recorded(
     let worker = &victim.worker;
     let recorded = options(&worker.description.engine, class.durability, &class.options)?;
     if !args.set.is_empty() && victim.options != recorded {
-        let made = match class.options.as_slice() {
+        let recorded_set = match class.options.as_slice() {
             [] => "its defaults".to_owned(),
             options => format!("--set {}", options.join(" --set ")),
         };
         let typed: Vec<String> = args.set.iter().map(|option| redact(option)).collect();
-        let what = format!("--set {}: the recording was made with {made}", typed.join(" --set "));
+        let what =
+            format!("--set {}: the recording was made with {recorded_set}", typed.join(" --set "));
         return Err(Complaint::usage(what).hint("--replay uses those without --set").into());
     }
     let library = worker.library.as_ref().map(|library| &library.sha256);
@@ -373,7 +374,7 @@ fn victim_units(writers: u64) -> Units {
     Units { writers, singles: 12, batches: 4, batch: 8 }
 }
 
-/// Each class of each requested engine.
+/// Returns a victim for each class of each requested engine.
 fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
     let mut victims = Vec::new();
     for name in &args.engines {

@@ -48,14 +48,14 @@ fn import_trace(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Describes the new file.
+/// Prints a description of the new file.
 fn conclude(header: &Header, file: &Path, printer: &Printer) {
     let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
     printer.data(&text::trace_summary(header, file, bytes));
     printer.note(&format!("`kvdyno trace show {}` shows its contents", file.display()));
 }
 
-/// Keeps an existing file, unless --force is given.
+/// Refuses an existing file, unless --force is given.
 fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
     if file.exists() && !force {
         let message = format!("`{}` exists already", file.display());
@@ -64,7 +64,7 @@ fn check_free(file: &Path, force: bool) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// The user can correct a file's contents, but not an error of the system.
+/// Returns a usage error for a malformed file, which the user can correct, unlike an I/O error.
 fn complaint(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Malformed { .. } => Complaint::usage(error.to_string()).into(),
@@ -72,7 +72,7 @@ fn complaint(error: TraceError) -> anyhow::Error {
     }
 }
 
-/// Differences between the trace and its source.
+/// Prints warnings about differences between the trace and its source.
 fn warn(header: &Header, printer: &Printer) {
     if let Some(cut) = &header.cut_short {
         printer

@@ -8,10 +8,10 @@ use hdrhistogram::Histogram;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// fio ends its threads together to so many milliseconds.
+/// fio ends its threads within so many milliseconds of each other.
 const TOGETHER_MS: u64 = 50;
 
-/// The operation that fsync(2) and fdatasync(2) are.
+/// The operation that stands for fsync(2) and fdatasync(2).
 const FLUSH: &str = "flush";
 
 /// A job with all its threads.
@@ -20,16 +20,16 @@ pub struct Job {
     /// Its name.
     #[serde(rename = "jobname")]
     pub name: String,
-    /// The host that it worked on, where fio's server did (`--client`).
+    /// The host on which fio's server ran it (`--client`); none: no server did.
     #[serde(rename = "hostname", default)]
     pub client: Option<String>,
-    /// Which of the groups that work one after another.
+    /// The number of its group; groups run one after another.
     #[serde(rename = "groupid", default)]
     group: u64,
-    /// How many entries of the report it was.
+    /// The number of entries of the report that were merged into it.
     #[serde(skip, default = "one")]
     pub entries: u32,
-    /// The system's number of what ended it; zero: nothing did.
+    /// The errno that ended it; zero: no error.
     #[serde(default)]
     pub error: i32,
     /// Its options.
@@ -47,13 +47,13 @@ pub struct Job {
     /// fsync(2) and fdatasync(2) between writes.
     #[serde(default)]
     sync: Side,
-    /// All of it in one, which cannot be taken apart (`unified_rw_reporting`).
+    /// Reads, writes and trims as one sum, which cannot be taken apart (`unified_rw_reporting`).
     #[serde(default)]
     mixed: Side,
-    /// Of all its threads together, in milliseconds.
+    /// The run time of all its threads together, in milliseconds.
     #[serde(rename = "job_runtime", default)]
     runtime_ms: u64,
-    /// Shares of that, in percent.
+    /// CPU time in user mode and in the kernel, in percent of that.
     #[serde(default)]
     usr_cpu: f64,
     #[serde(default)]
@@ -70,11 +70,11 @@ pub struct Job {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Side {
-    /// How many.
+    /// Number of I/Os.
     pub total_ios: u64,
-    /// How much.
+    /// Bytes that they moved.
     pub io_bytes: u64,
-    /// For how long, in milliseconds.
+    /// Their duration, in milliseconds.
     runtime: u64,
     lat_ns: Times,
     slat_ns: Times,
@@ -89,7 +89,7 @@ struct Times {
     mean: f64,
     #[serde(rename = "N")]
     samples: u64,
-    /// How many by the middle of their bin.
+    /// The count of each bin, by the bin's middle.
     bins: BTreeMap<u64, u64>,
 }
 
@@ -106,7 +106,7 @@ pub fn number(text: &str, kb_base: u64) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(kb_base.checked_pow(power as u32)?)
 }
 
-/// Counts of roles as the one slice of a phase: fio tells of a job as a whole.
+/// Returns the counts of roles as the only slice of a phase: fio reports a job as a whole.
 pub fn slice(phase: &str, roles: &[RoleResult]) -> Slice {
     let counts = |(name, op): (&String, &OpResult)| {
         let OpResult { count, service_ns, service_ns_max, .. } = *op;
@@ -119,7 +119,7 @@ pub fn slice(phase: &str, roles: &[RoleResult]) -> Slice {
 }
 
 impl Job {
-    /// Another thread of the same job.
+    /// Whether both are threads of the same job.
     pub(super) fn is_same_job(&self, other: &Self) -> bool {
         (&self.name, &self.client, self.group, &self.options)
             == (&other.name, &other.client, other.group, &other.options)
@@ -133,8 +133,9 @@ impl Job {
         self.trim.add(&more.trim);
         self.sync.add(&more.sync);
         self.mixed.add(&more.mixed);
-        let [ours, theirs] = [self.runtime_ms as f64, more.runtime_ms as f64];
-        let share = |one: f64, other: f64| (one * ours + other * theirs) / (ours + theirs).max(1.0);
+        let [own_ms, more_ms] = [self.runtime_ms as f64, more.runtime_ms as f64];
+        let share =
+            |own: f64, more: f64| (own * own_ms + more * more_ms) / (own_ms + more_ms).max(1.0);
         self.usr_cpu = share(self.usr_cpu, more.usr_cpu);
         self.sys_cpu = share(self.sys_cpu, more.sys_cpu);
         self.runtime_ms = self.runtime_ms.saturating_add(more.runtime_ms);
@@ -179,8 +180,8 @@ impl Job {
         Some(format!("latencies: {why}"))
     }
 
-    /// An operation ends before the next begins, whatever `iodepth` says. So it is where no engine
-    /// was named: fio's own choice is psync.
+    /// Whether an operation ends before the next begins, whatever `iodepth` says. This holds where
+    /// no engine was named, too: fio's default is psync.
     pub fn is_synchronous(&self) -> bool {
         let engine = self.option("ioengine").unwrap_or("psync");
         matches!(engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap")
@@ -201,9 +202,9 @@ impl Job {
         number(self.option(name)?, kb_base)
     }
 
-    /// Bytes of an I/O: what was moved over how many there were, where that is a whole number. With
-    /// `ramp_time` the two were counted over different times, and it is not: then as asked for.
-    /// Those of several sizes have a mean.
+    /// Bytes of an I/O: the bytes moved over the number of I/Os, where that is a whole number. With
+    /// `ramp_time` the two were counted over different times, and it is not: then the requested
+    /// size. I/Os of several sizes have a mean.
     pub fn block_bytes(&self) -> u64 {
         let sum = |value: fn(&Side) -> u64| {
             self.active_sides().map(|(_, side)| value(side)).fold(0, u64::saturating_add)
@@ -213,7 +214,7 @@ impl Job {
         block.unwrap_or(bytes / ios)
     }
 
-    /// Its blocks are at random places.
+    /// Whether its blocks are at random places.
     pub fn is_random(&self) -> bool {
         // `read:8` is in order, with a hole behind every eighth.
         let rw = self.option("rw").or(self.option("readwrite")).unwrap_or("read");
@@ -221,7 +222,7 @@ impl Job {
         !matches!(rw, "read" | "write" | "rw" | "readwrite" | "trim" | "trimwrite")
     }
 
-    /// Its threads.
+    /// Returns the number of its threads.
     pub fn threads(&self) -> u32 {
         if self.entries > 1 {
             self.entries
@@ -234,17 +235,19 @@ impl Job {
         self.number("numjobs").map_or(1, |jobs| u32::try_from(jobs).unwrap_or(u32::MAX)).max(1)
     }
 
-    /// Several jobs that `group_reporting` has made one entry: how many threads they were, by their
-    /// time in all over the time from first to last. Name and options are of some of them.
+    /// Returns the number of threads where `group_reporting` has made several jobs one entry: their
+    /// total time over the time from first to last. The entry's name and options are those of some
+    /// of them.
     pub fn grouped_threads(&self) -> Option<u32> {
-        // Where each thread reads what it has written, the two times lie one after the other.
+        // With `verify` each thread reads what it has written, after it: the times of the two add
+        // up.
         if self.entries > 1 || self.option("verify").is_some() {
             return None;
         }
         let (window_ms, threads_asked_for) = (self.window_ms(), self.requested_threads());
-        let theirs = window_ms.saturating_mul(threads_asked_for.into()).saturating_add(TOGETHER_MS);
+        let max_ms = window_ms.saturating_mul(threads_asked_for.into()).saturating_add(TOGETHER_MS);
         let threads = (self.runtime_ms as f64 / window_ms.max(1) as f64).round() as u32;
-        (self.runtime_ms > theirs && threads > threads_asked_for).then_some(threads)
+        (self.runtime_ms > max_ms && threads > threads_asked_for).then_some(threads)
     }
 
     fn window_ms(&self) -> u64 {
@@ -256,7 +259,7 @@ impl Job {
         self.window_ms().saturating_mul(1_000_000)
     }
 
-    /// The report has no times of its flushes.
+    /// Whether the report lacks the times of its flushes.
     pub fn lacks_flush_times(&self) -> bool {
         self.syncs() > 0 && self.sync.lat_ns.histogram().is_empty()
     }
@@ -270,19 +273,19 @@ impl Job {
         }
     }
 
-    /// It called fsync or fdatasync after each write.
+    /// Whether it called fsync or fdatasync after each write.
     pub fn syncs_each_write(&self) -> bool {
         let requested = self.is_on("fsync") || self.is_on("fdatasync");
         self.syncs() > 0 && (requested || self.syncs() >= self.write.total_ios)
     }
 
-    /// A write is durable before the next one begins.
+    /// Whether a write is durable before the next one begins.
     pub fn is_durable(&self) -> bool {
         let by_open = matches!(self.option("sync"), Some("1" | "sync" | "dsync"));
         self.write.total_ios > 0 && (by_open || self.syncs_each_write())
     }
 
-    /// Each latency distribution with its tag. None: the report is `json`, not `json+`.
+    /// Returns each latency distribution with its tag; empty: the report is `json`, not `json+`.
     pub fn histograms(&self, phase: &str, role: &str) -> Vec<(String, Histogram<u64>)> {
         let mut all = Vec::new();
         for (op, side) in self.active_sides() {
@@ -305,7 +308,7 @@ impl Job {
         all
     }
 
-    /// Its reads, writes, trims and flushes, as a role's.
+    /// Returns its reads, writes, trims and flushes as the results of a role.
     pub fn role(&self, name: &str, threads: u32) -> RoleResult {
         let mut ops: BTreeMap<String, OpResult> =
             self.active_sides().map(|(op, side)| (op.to_owned(), side.result(op))).collect();
@@ -352,7 +355,7 @@ impl Job {
         }
     }
 
-    /// What was done, by the operations' names here.
+    /// Returns the kinds of I/O that it did, by the names of their operations in a record.
     fn active_sides(&self) -> impl Iterator<Item = (&'static str, &Side)> {
         let sides = [("get", &self.read), ("update", &self.write), ("delete", &self.trim)];
         sides.into_iter().filter(|(_, side)| side.total_ios > 0)

@@ -1,9 +1,9 @@
-//! Reports that fio has written, and what is no report.
+//! Reports of fio, and texts that are not reports.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// Made by fio 3.33 on the development machine; its percentiles are fio's own words.
+/// A report of fio 3.33 on the development machine; its percentiles are fio's own.
 const MIX: &str = include_str!("../../../../fixtures/fio/mix-3.33.json");
 
 #[test]
@@ -31,7 +31,7 @@ fn a_report_becomes_counts_and_the_same_percentiles() {
                 let percent: f64 = percent.parse().unwrap();
                 let (ours, theirs) =
                     (histogram.value_at_percentile(percent), value.as_f64().unwrap());
-                // Theirs is a bin's middle as well, and ours is of a bin of 1/1000.
+                // fio's value is a bin's middle as well, and ours is of a bin of 1/1000.
                 let error = (ours as f64 - theirs).abs() / theirs;
                 assert!(error < 0.02, "{op} {name} p{percent}: {ours} and {theirs}");
             }
@@ -43,7 +43,8 @@ fn a_report_becomes_counts_and_the_same_percentiles() {
     assert_eq!(usage.user_ns, (percent / 100.0 * runtime_ms * 1e6) as u64);
 }
 
-/// By fio 3.33 as well: `--numjobs=2` without `--group_reporting`; of each entry what is read.
+/// Another report of fio 3.33: `--numjobs=2` without `--group_reporting`; each entry has only what
+/// is read here.
 const TWO: &str = include_str!("../../../../fixtures/fio/two-jobs-3.33.json");
 
 #[test]
@@ -130,7 +131,8 @@ fn what_is_no_report_is_named() {
     assert!(Report::parse(&beyond).unwrap_err().starts_with("other JSON: invalid"));
 }
 
-/// By fio 3.33: blocks of 2,300 bytes and `fdatasync=1`, all options among the global ones.
+/// A report of fio 3.33: blocks of 2,300 bytes and `fdatasync=1`, all options among the global
+/// ones.
 const SYNCED: &str = include_str!("../../../../fixtures/fio/fdatasync-3.33.json");
 
 #[test]
@@ -178,7 +180,7 @@ fn jobs_that_are_one_entry_have_the_threads_of_all() {
     };
     assert_eq!(threads(4_091, serde_json::json!({ "rw": "randread" })), (4, Some(4)));
     assert_eq!(threads(1_040, serde_json::json!({ "rw": "randread" })), (1, None));
-    // Some were done before the others.
+    // Some threads ended before the others.
     assert_eq!(threads(3_100, serde_json::json!({ "numjobs": "4" })), (4, None));
     assert_eq!(threads(2_064, serde_json::json!({ "verify": "crc32c" })), (1, None));
 }
@@ -216,7 +218,7 @@ fn the_order_of_blocks_is_the_word_before_the_colon() {
     }
 }
 
-/// By fio 3.33: two jobs of one server, and the sum that fio adds.
+/// A report of fio 3.33: two jobs of one server, and the sum that fio adds.
 const CLIENT: &str = include_str!("../../../../fixtures/fio/client-3.33.json");
 
 #[test]

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::io::Read as _;
 use std::sync::OnceLock;
 
-/// What a graph of so many ids has.
+/// The numbers of ids, links and counts of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Ids, each a node.
     pub ids: u64,
     /// Links.
     pub links: u64,
-    /// Counts: of an id and a type that it has links of.
+    /// Counts: one for each id and type that it has links of.
     pub counts: u64,
 }
 
@@ -40,7 +40,7 @@ impl Degrees {
 }
 
 impl Table {
-    /// Lines of a number of links and a share in percent.
+    /// Reads lines of a number of links and a share in percent.
     fn read(packed: &[u8]) -> Self {
         let mut text = String::new();
         GzDecoder::new(packed).read_to_string(&mut text).expect("it is part of the program");
@@ -59,10 +59,10 @@ impl Table {
         self.0[index.min(self.0.len() - 1)].0
     }
 
-    /// What a graph of `ids` comes to.
+    /// Computes the totals of a graph of `ids` ids.
     pub fn totals(&self, ids: u64, split: Split) -> Totals {
         let mut totals = Totals { ids, ..Totals::default() };
-        // Ranks fall as links grow: each number of links has a run of them.
+        // Ranks fall as links grow: each number of links has a run of ranks.
         let mut end = ids;
         for (index, &(links, _)) in self.0.iter().enumerate() {
             let begin =
@@ -81,7 +81,7 @@ impl Table {
     fn first_rank(&self, index: usize, ids: u64, end: u64) -> u64 {
         let share = |rank: u64| 1.0 - rank as f64 / ids as f64;
         let up_to = self.0[index].1;
-        // Close by, whatever was lost to rounding.
+        // An estimate, which rounding may have moved a little.
         let mut rank = (((1.0 - up_to) * ids as f64) as u64).min(end);
         while rank > 0 && share(rank - 1) <= up_to {
             rank -= 1;

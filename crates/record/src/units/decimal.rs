@@ -11,7 +11,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// `80`, `1.5`, `1e9`, `80_000`; no sign.
+    /// Parses `80`, `1.5`, `1e9`, `80_000`; no sign.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (number, power) = match text.split_once(['e', 'E']) {
             Some((number, power)) => (number, power.parse::<i8>().ok()?),

@@ -96,7 +96,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// A key of this choice is there, if nothing was deleted.
+    /// Whether a key of this choice exists, if nothing was deleted.
     pub fn finds(&self) -> bool {
         *self != Self::Absent
     }

@@ -5,15 +5,15 @@ use crate::expected_hits::ExpectedHits;
 use crate::operations::OpInfo;
 use crate::replay::replays;
 
-/// Some phase deletes, has records that expire, replays a trace, or reads links that may be
-/// missing: a miss is a valid answer.
+/// Whether some phase deletes, has records that expire, replays a trace, or reads links that may be
+/// missing, so that a miss is a valid answer.
 pub fn allows_misses(phases: &[Phase]) -> bool {
     let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
     entries.any(|entry| entry.op.is_of_graph()) || may_remove(phases)
 }
 
-/// Some phase deletes, has records that expire, or replays a trace: of what was written not
-/// everything has to be there.
+/// Whether some phase deletes, has records that expire, or replays a trace, so that not all that
+/// was written has to exist.
 pub fn may_remove(phases: &[Phase]) -> bool {
     let mut roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
     roles.any(|role| {
@@ -22,7 +22,7 @@ pub fn may_remove(phases: &[Phase]) -> bool {
 }
 
 impl MixEntry {
-    /// Records are gone afterwards: deleted, or at the end of their time to live.
+    /// Whether records are gone afterwards: deleted, or at the end of their time to live.
     fn removes(&self) -> bool {
         self.op == Op::Delete || self.ttl_ns.is_some()
     }
@@ -53,7 +53,7 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
     records + expected.sum::<u64>() + 1
 }
 
-/// Whether an operation writes nothing, by its name.
+/// Whether an operation only reads, by its name.
 pub fn reads(op: &str) -> bool {
     OpInfo::find_by_name(op).is_some_and(|op| op.reads && !op.writes)
 }

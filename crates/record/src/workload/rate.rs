@@ -7,11 +7,12 @@ use std::f64::consts::TAU;
 /// An open loop: operations start on a schedule, whether or not the engine keeps up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// Of the whole role; with a wave its mean over a period, with stages over all of them.
+    /// Rate of the whole role; with a wave, its mean over a period; with stages, the mean over all
+    /// of them.
     pub operations_per_s: f64,
-    /// The gaps.
+    /// The gaps between starts.
     pub schedule: Schedule,
-    /// The rate rises and falls.
+    /// The wave on the rate; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sine: Option<Sine>,
     /// Rates that follow each other from the start of each phase; empty: one rate. The last one
@@ -28,7 +29,7 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// All equal.
+    /// Equal gaps.
     Fixed,
     /// Exponentially distributed gaps: independent arrivals.
     Poisson,
@@ -42,9 +43,10 @@ pub enum Schedule {
 /// period begins with a step, so that a period has the mean rate however long its steps are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sine {
-    /// The most above the mean, in operations a second of the whole role; not above the mean.
+    /// The largest deviation from the mean, in operations a second of the whole role; at most the
+    /// mean itself.
     pub amplitude: f64,
-    /// From one rise to the next.
+    /// Time from one rise to the next.
     pub period_ns: u64,
     /// How long each rate holds.
     pub step_ns: u64,
@@ -53,9 +55,9 @@ pub struct Sine {
 /// A rate that changes linearly, or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    /// At its start, in operations a second of the whole role.
+    /// The rate at its start, in operations a second of the whole role.
     pub from: f64,
-    /// At its end.
+    /// The rate at its end.
     pub to: f64,
     /// How long it is.
     pub length_ns: u64,
@@ -64,24 +66,24 @@ pub struct Stage {
 /// A part of a schedule in which the rate changes linearly, or holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Since the start of the phase.
+    /// Its start, since the start of the phase.
     pub start_ns: f64,
     /// How long it is; infinite: to the end of the phase.
     pub length_ns: f64,
     /// Operations per nanosecond at its start.
     pub from: f64,
-    /// The same at its end.
+    /// Operations per nanosecond at its end.
     pub to: f64,
 }
 
 impl Rate {
-    /// The same at any time.
+    /// Returns a rate that is the same at any time.
     pub fn new(operations_per_s: f64, schedule: Schedule) -> Self {
         let (sine, stages, bytes_per_s) = (None, Vec::new(), None);
         Self { operations_per_s, schedule, sine, stages, bytes_per_s }
     }
 
-    /// One rate after the other.
+    /// Returns a rate that goes through stages, one after the other.
     pub fn from_stages(stages: Vec<Stage>, schedule: Schedule) -> Self {
         let length_ns: u64 = stages.iter().map(|stage| stage.length_ns).sum();
         let due = |stage: &Stage| f64::midpoint(stage.from, stage.to) * stage.length_ns as f64;
@@ -101,12 +103,13 @@ impl Rate {
         stages.fold(self.operations_per_s - amplitude, f64::min)
     }
 
-    /// The mean rate of a phase of this length; of one that ends otherwise, that of a period.
+    /// The mean rate of a phase of this length; for a phase that ends otherwise, the mean of a
+    /// period.
     pub fn mean_rate(&self, duration_ns: Option<u64>) -> f64 {
         duration_ns.map_or(self.operations_per_s, |ns| self.mean_over(ns as f64))
     }
 
-    /// The mean rate of the first `span_ns` of a phase: with a wave another one than that of a
+    /// The mean rate of the first `span_ns` of a phase. With a wave it differs from the mean of a
     /// period.
     pub fn mean_over(&self, span_ns: f64) -> f64 {
         if self.is_constant() {
@@ -155,7 +158,8 @@ impl Step {
         (self.from + if rise.is_nan() { 0.0 } else { rise / 2.0 }) * span_ns
     }
 
-    /// When the rate has come to so many operations, since its start. They are due within it.
+    /// Returns the time since the step's start at which so many operations are due. They must be
+    /// due within the step.
     pub fn find_time(&self, operations: f64) -> f64 {
         if operations <= 0.0 {
             return 0.0;

@@ -52,7 +52,7 @@ pub enum Size {
         max: u64,
     },
     /// Generalized Pareto, location + sigma/k ((1-u)^-k - 1) rounded up, as `db_bench`'s mixgraph
-    /// draws its values and scans: what is shorter than min is min, in what is folded, too.
+    /// draws its values and scans. Lengths shorter than min become min, also after folding.
     Pareto {
         /// The shortest.
         min: u64,
@@ -62,14 +62,14 @@ pub enum Size {
         sigma: f64,
         /// The longest.
         max: u64,
-        /// Where it begins, before rounding.
+        /// Where the distribution begins, before rounding.
         #[serde(default, skip_serializing_if = "is_zero")]
         location: f64,
-        /// What is longer than max.
+        /// The treatment of lengths above max.
         #[serde(default, skip_serializing_if = "Over::is_fold")]
         over: Over,
     },
-    /// As counted somewhere.
+    /// A distribution that was counted.
     Empirical {
         /// Lengths, ascending, and the share of draws that are at most so long: the last is 1.
         up_to: Vec<(u64, f64)>,
@@ -100,7 +100,7 @@ fn is_zero(number: &f64) -> bool {
 }
 
 impl Size {
-    /// Lengths as often as their weights say; there is at least one above 0.
+    /// Returns a distribution of lengths by their weights, of which at least one is above 0.
     pub fn empirical(weights: &[(u64, f64)]) -> Self {
         let mut sorted = weights.to_vec();
         sorted.sort_by_key(|(length, _)| *length);
@@ -114,7 +114,7 @@ impl Size {
                 None => up_to.push((length, sum / total)),
             }
         }
-        // Whatever was lost to rounding.
+        // Corrects what was lost to rounding.
         if let Some(last) = up_to.last_mut() {
             last.1 = 1.0;
         }

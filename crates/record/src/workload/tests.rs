@@ -23,7 +23,7 @@ fn normal(x: f64) -> f64 {
     0.5 + step / 3.0 * (density(0.0) + inner + density(x))
 }
 
-/// Of a generalized Pareto, rounded up, the share of lengths up to x: none is shorter than 1.
+/// The share of lengths up to x in a generalized Pareto that is rounded up; none is shorter than 1.
 fn pareto(location: f64, k: f64, sigma: f64) -> impl Fn(f64) -> f64 + Copy {
     move |x| {
         let above = (x - location).max(0.0);
@@ -31,8 +31,8 @@ fn pareto(location: f64, k: f64, sigma: f64) -> impl Fn(f64) -> f64 + Copy {
     }
 }
 
-/// What is longer than `max` has its remainder: all windows of `max` lengths, the far ones as if
-/// they were even.
+/// A distribution in which lengths above `max` are replaced by their remainder: the sum over all
+/// windows of `max` lengths, the far ones as if they were even.
 fn folded(up_to: impl Fn(f64) -> f64 + Copy, max: f64) -> impl Fn(f64) -> f64 + Copy {
     const WINDOWS: u32 = 200;
     move |x| {
@@ -89,7 +89,7 @@ fn all_known() -> Vec<Known> {
     ]
 }
 
-/// The sum of the shares that are longer, length by length.
+/// The exact mean is the sum of the shares that are longer, length by length.
 #[test]
 fn means_are_those_of_the_closed_forms() {
     for Known { size, up_to, mean_within } in all_known() {
@@ -100,7 +100,8 @@ fn means_are_those_of_the_closed_forms() {
     }
 }
 
-/// So many evenly spaced quantiles are at most so long as the closed form says, to one of them.
+/// The number of evenly spaced quantiles up to each length is that of the closed form, but for one
+/// or two.
 #[test]
 fn shapes_are_those_of_the_closed_forms() {
     const POINTS: u32 = 50_000;
@@ -171,7 +172,7 @@ fn multigets_of_linkbench_have_the_mean_that_was_worked_out() {
     assert!((Size::Geometric { p: 1.0, min: 3, max: 9 }.mean() - 3.0).abs() < 1e-12);
 }
 
-/// What old plans say is said in the same words, so that their cases keep their keys.
+/// The words of old plans are still written, so that their cases keep their keys.
 #[test]
 fn old_words_are_kept() {
     for old in [
@@ -222,7 +223,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
     assert_eq!(ycsb_items(1_000, &[timed, counted]), 1_000 + 1_000 + 1);
 }
 
-/// As records have it that were written when it was always a number.
+/// Records of the time when it was always a number have this form.
 #[test]
 fn how_many_keys_an_operation_takes_is_a_number_or_drawn() {
     let drawn = Size::Geometric { p: 0.382, min: 2, max: 128 };

@@ -17,7 +17,7 @@ kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say
 operation that writes. FUA: durable without a flush. Times are within 7 %, by slots of 12.5 %; max
 is the end of the slot. --wide: per operation of any role, and rows below 1 % of the requests.";
 
-/// Rows with a smaller share of their phase's requests are left out, but flushes.
+/// Rows with a smaller share of their phase's requests are left out, except flushes.
 const RARE: f64 = 0.01;
 
 /// A row for each device, kind and owner.
@@ -50,7 +50,7 @@ pub(super) static KIND: Kind = Kind {
     },
 };
 
-/// What a table counts itself are no figures of the catalogue.
+/// The figures of rows whose numbers are not in the catalogue: none.
 pub(super) static NO_FIGURES: Metrics = Metrics(Vec::new());
 
 fn rows(summary: &Summary) -> Vec<Row<'_>> {

@@ -18,15 +18,15 @@ use kvdyno_record::column::ColumnName;
 pub(crate) struct Kind {
     /// The name that selects it.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// Its heading.
     pub(crate) title: &'static str,
     /// Its sheet in the workbook; empty: it has none.
     pub(crate) sheet: &'static str,
-    /// The sheet is there without a row, too.
+    /// Whether the sheet exists even without a row.
     pub(crate) always: bool,
-    /// It is among the CSV files.
+    /// Whether it is among the CSV files.
     pub(crate) csv: bool,
-    /// Rows are engines': what tells those apart stands first.
+    /// Whether its rows belong to engines: the columns that tell engines apart then come first.
     pub(crate) engines: bool,
     /// The figure without which a row of a case in trouble says nothing.
     pub(crate) main: Option<&'static Definition>,
@@ -34,9 +34,9 @@ pub(crate) struct Kind {
     pub(crate) columns: &'static [Column],
     /// Its rows.
     pub(crate) rows: for<'s> fn(&'s Summary) -> Vec<Row<'s>>,
-    /// Which of them stand on a terminal, as how many lines.
+    /// The lines of a row on a terminal, which may be none; the flag is true in a wide table.
     pub(crate) lines: for<'s> fn(&Row<'s>, bool) -> Vec<Row<'s>>,
-    /// How it is read.
+    /// The text on how to read it.
     pub(crate) aid: fn(&Summary, &[Row<'_>], &VisibleColumns) -> String,
 }
 
@@ -45,21 +45,22 @@ pub(crate) struct Kind {
 pub(crate) enum CellSource {
     /// A figure of the catalogue.
     Figure(&'static Definition),
-    /// The same; a row of a case in trouble says here how that ended.
+    /// A figure of the catalogue, in whose place a row of a case in trouble says how the case
+    /// ended.
     Main(&'static Definition),
-    /// Of the times of the row's clock, the one at this place.
+    /// The time of the row's clock that has this index in [`times`].
     Time(usize),
-    /// Of what [`tail`] has of the row's clock, the one at this place.
+    /// The figure of the row's clock that has this index in [`tail`].
     Tail(usize),
-    /// Words of the row.
+    /// A cell made from the row.
     Words(fn(&Row<'_>) -> Cell),
-    /// Words for a terminal alone.
+    /// A text for a terminal alone.
     Text(fn(&mut Line<'_, '_>) -> String),
-    /// In the workbook alone: a count of the record that is no figure by itself.
+    /// In the workbook alone: a count of a phase in the record that is no figure by itself.
     Phase(fn(Spent<'_>, &CaseEvidence) -> f64),
-    /// The same of a role.
+    /// In the workbook alone: a count of a role.
     Role(fn(&RoleResult, &OpResult) -> f64),
-    /// In lines of all trials: a number of what stands over the base engine's.
+    /// In lines of all trials: a number of the ratio to the base engine.
     OverBase(fn(&RelativeTo) -> Option<f64>),
     /// In lines of all trials: whether it can be told apart from the base, in words.
     Verdict,
@@ -67,25 +68,25 @@ pub(crate) enum CellSource {
     Range(&'static Definition, fn((f64, f64)) -> f64),
 }
 
-/// A column: where it is from, what it is called where, and how it is shown.
+/// A column: the source of its cells, its names, and how it is shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) from: CellSource,
-    /// On a terminal, in one line or two; empty: it is not there.
+    /// Its title on a terminal, in one line or two; empty: it is not there.
     pub(crate) title: &'static str,
     pub(crate) side: Side,
     /// Whether it is on a terminal now.
     pub(crate) when: fn(&VisibleColumns) -> bool,
-    /// As a suite asks for it, who then has it on a terminal.
+    /// The name by which a suite asks for it, to have it on a terminal.
     pub(crate) requested: Option<ColumnName>,
-    /// In CSV, for words; figures are there by their names.
+    /// Its name in CSV, where it is no figure; figures have their own names there.
     pub(crate) csv: &'static str,
-    /// In the workbook; empty: it is not there.
+    /// Its heading in the workbook; empty: it is not there.
     pub(crate) heading: &'static str,
-    /// In characters.
+    /// Its width in the workbook, in characters.
     pub(crate) width: u16,
     show: Option<Show>,
-    /// In the workbook: how it follows from other columns, `{by, their}/{headings, s}`.
+    /// Its formula in the workbook, over other columns: `{by, their}/{headings, s}`.
     pub(crate) formula: &'static str,
 }
 
@@ -109,7 +110,7 @@ pub(super) const fn column(
     }
 }
 
-/// A figure.
+/// A column of a figure.
 pub(super) const fn figure(
     definition: &'static Definition,
     title: &'static str,
@@ -118,7 +119,7 @@ pub(super) const fn figure(
     column(CellSource::Figure(definition), title, "", heading)
 }
 
-/// The figure that says how a case in trouble ended.
+/// A column of the figure in whose place a case in trouble says how it ended.
 pub(super) const fn main(
     definition: &'static Definition,
     title: &'static str,
@@ -127,7 +128,7 @@ pub(super) const fn main(
     column(CellSource::Main(definition), title, "", heading)
 }
 
-/// Words of a row.
+/// A column of cells made from the row.
 pub(super) const fn export_column(
     title: &'static str,
     csv: &'static str,
@@ -137,7 +138,7 @@ pub(super) const fn export_column(
     column(CellSource::Words(cell), title, csv, heading)
 }
 
-/// A cell of a terminal.
+/// A column of a terminal alone.
 pub(super) const fn text(title: &'static str, cell: fn(&mut Line<'_, '_>) -> String) -> Column {
     column(CellSource::Text(cell), title, "", "")
 }
@@ -148,22 +149,22 @@ pub(super) const fn sheet(heading: &'static str, from: CellSource) -> Column {
 }
 
 impl Column {
-    /// Only where this holds.
+    /// Shows the column only where this holds.
     pub(super) const fn when(self, when: fn(&VisibleColumns) -> bool) -> Self {
         Self { when, ..self }
     }
 
-    /// Only in wide tables.
+    /// Shows the column only in wide tables.
     pub(super) const fn wide_only(self) -> Self {
         self.when(|shown| shown.wide)
     }
 
-    /// In wide tables, and where the suite asks for it.
+    /// Shows the column in wide tables, and where the suite asks for it.
     pub(super) const fn optional(self, name: ColumnName) -> Self {
         Self { requested: Some(name), ..self.wide_only() }
     }
 
-    /// It holds words.
+    /// Aligns the column to the left, as it holds words.
     pub(super) const fn left_aligned(self) -> Self {
         Self { side: Side::Left, ..self }
     }
@@ -172,7 +173,7 @@ impl Column {
         Self { width, ..self }
     }
 
-    /// Its words are counts, in groups of three digits.
+    /// Shows its numbers as counts, in groups of three digits.
     pub(super) const fn count(self) -> Self {
         self.show(Show::Count)
     }
@@ -181,12 +182,12 @@ impl Column {
         Self { show: Some(show), ..self }
     }
 
-    /// In the workbook it follows from other columns.
+    /// Computes the column from others in the workbook.
     pub(super) const fn formula(self, formula: &'static str) -> Self {
         Self { formula, ..self }
     }
 
-    /// Its words.
+    /// Its cell in exports, where it is no figure.
     pub(crate) fn export_cell(&self, row: &Row<'_>) -> Cell {
         match self.from {
             CellSource::Words(cell) => cell(row),
@@ -199,7 +200,7 @@ impl Column {
         match self.from {
             CellSource::Figure(definition) => line.figure(definition),
             CellSource::Main(definition) => line.main(definition),
-            // Only wide tables have them of several operations together.
+            // Only wide tables have the times of several operations together.
             CellSource::Time(_) | CellSource::Tail(_)
                 if line.row.is_pooled() && !line.shown.wide =>
             {

@@ -155,7 +155,8 @@ const COLUMNS: &[Column] = &[
         .when(|s| s.swaps),
 ];
 
-/// Nothing where a case has no swap of its own, or no client: nothing is missing there.
+/// Returns a figure, or nothing where a case has no swap of its own, or no client: nothing is
+/// missing there.
 fn figure_or_blank(line: &mut Line<'_, '_>, definition: &Definition) -> String {
     if line.row.metric(definition).is_some() { line.figure(definition) } else { String::new() }
 }

@@ -42,7 +42,7 @@ pub(super) static KIND: Kind = Kind {
     aid: |_, rows, _| [AID.to_owned(), explain_ratios(rows), ran(rows)].concat(),
 };
 
-/// How long its I/Os took: of a role that has several kinds of I/O, each of them.
+/// How long a job's I/Os took, for each kind of I/O where a role has several.
 pub(super) static TIMES: Kind = Kind {
     name: "drive-times",
     title: "The drive: how long an I/O took",
@@ -73,7 +73,7 @@ fn format_interval(row: Row<'_>) -> String {
     })
 }
 
-/// How to read a job beside its own on the first volume.
+/// How to read the ratio of a job to the same job on the first volume.
 fn explain_ratios(rows: &[Row<'_>]) -> String {
     let Some(relative) = rows.iter().find_map(Row::relative_volume) else { return String::new() };
     let text = format!(
@@ -84,7 +84,7 @@ fn explain_ratios(rows: &[Row<'_>]) -> String {
     format!("\n{}", wrap(&text, 0))
 }
 
-/// What really ran: a line for each way, with its jobs.
+/// How jobs were executed: a line for each way, with its jobs.
 fn ran(rows: &[Row<'_>]) -> String {
     let ways =
         rows.iter().filter_map(|row| Some((row.job()?.executed_as.as_deref()?, &row.group.label)));

@@ -4,7 +4,7 @@ use super::column::{Column, export_column, text};
 use crate::cell::Cell;
 use kvdyno_analysis::figures::group::data;
 
-/// On a terminal: the engine always, the rest where it differs.
+/// The first columns on a terminal: the engine always, the others where they differ.
 pub(crate) const AXES: &[Column] = &[
     export_column("engine", "", "", |row| Cell::text(row.group.engine_label())).left_aligned(),
     text("part", |line| line.row.group.part.clone().unwrap_or_default())
@@ -34,7 +34,7 @@ pub(crate) const AXES: &[Column] = &[
     .when(|shown| !shown.offered.is_empty()),
 ];
 
-/// In exports: all that a row is about.
+/// The first columns in exports: all that a row is about.
 pub(crate) const ABOUT: &[Column] = &[
     export_column("", "label", "engine", |row| Cell::text(&row.group.label)),
     export_column("", "part", "part", |row| Cell::text_or_empty(row.group.part.as_ref())),

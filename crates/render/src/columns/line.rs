@@ -34,7 +34,7 @@ pub(crate) struct VisibleColumns {
     pub(super) ram: bool,
     /// Several volumes among the engines.
     pub(super) volume: bool,
-    /// Several among these rows.
+    /// Several volumes among these rows.
     pub(super) volumes: bool,
     pub(super) phases: bool,
     pub(super) devices: bool,
@@ -45,9 +45,9 @@ pub(crate) struct VisibleColumns {
     pub(super) clients: bool,
     /// Instructions were counted in place of times.
     pub(super) counted: bool,
-    /// By case, what a search for a rate offered to it; empty: nothing was searched, or no rate.
+    /// The rate that a search offered, by case; empty: nothing was searched, or no rate.
     pub(super) offered: BTreeMap<String, String>,
-    /// What ratios are over: the base's label where there is one base alone.
+    /// The label of the base of all ratios, where there is one base alone.
     base: String,
 }
 
@@ -92,7 +92,7 @@ impl VisibleColumns {
         title.replace("{base}", &self.base)
     }
 
-    /// How to read a figure beside its own on the first volume.
+    /// How to read the ratio of a figure to the same engine's on the first volume.
     pub(super) fn volume_note(&self, rows: &[Row<'_>]) -> String {
         if !self.volume {
             return String::new();
@@ -103,7 +103,7 @@ impl VisibleColumns {
     }
 }
 
-/// Points of a search for a rate have nothing else by which they are told apart.
+/// Returns the rate offered to each case: points of a search for a rate differ in nothing else.
 fn offered_by_case(answer: &SearchResult) -> BTreeMap<String, String> {
     let mut offered = BTreeMap::new();
     if answer.axis != Axis::Ram {
@@ -116,13 +116,13 @@ fn offered_by_case(answer: &SearchResult) -> BTreeMap<String, String> {
     offered
 }
 
-/// A row while its cells are made. Where no trial has the main figure, that says how they ended,
-/// and the other cells stay silent.
+/// A row while its cells are made. Where no trial has the main figure, its cell says how the trials
+/// ended, and the other cells stay silent.
 pub(crate) struct Line<'l, 's> {
     pub(crate) row: Row<'s>,
     pub(crate) shown: &'l VisibleColumns,
     pub(crate) notes: &'l mut Footnotes,
-    /// It has no main figure.
+    /// Whether it has no main figure.
     pub(crate) dead: bool,
 }
 
@@ -180,12 +180,12 @@ impl<'l, 's> Line<'l, 's> {
         }
     }
 
-    /// Of a row of all roles: the number swept, or that of all.
+    /// The threads of a row of all roles: the number swept, or that of all roles.
     pub(super) fn threads_of_all(&self) -> String {
         self.row.group.threads_swept.or(self.row.threads()).unwrap_or(0).to_string()
     }
 
-    /// The number swept, of a load before a sweep none.
+    /// The number swept; none for a load before a sweep.
     pub(super) fn threads_swept(&self) -> String {
         self.row.group.threads_swept.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
     }

@@ -26,7 +26,7 @@ pub(crate) use percentiles::{CSV_LEAD, LEAD as PERCENTILES_LEAD};
 pub(crate) use profile::short;
 pub(crate) use row::{Row, explained_rows, jobs, loads, phases};
 
-/// All of them, in their order.
+/// All kinds of tables, in their order.
 pub(crate) static KINDS: [&Kind; 12] = [
     &load::KIND,
     &run::KIND,

@@ -4,7 +4,7 @@ use super::column::{Column, export_column, text};
 use super::lead::count;
 use crate::cell::Cell;
 
-/// On a terminal, after the axes.
+/// The first columns on a terminal, after the axes.
 pub(crate) const LEAD: &[Column] = &[
     text("threads", |line| line.own_threads()),
     text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
@@ -13,7 +13,7 @@ pub(crate) const LEAD: &[Column] = &[
     text("time", |line| line.row.clock.as_str().to_owned()).left_aligned(),
 ];
 
-/// In CSV, after what a row is about.
+/// The first columns in CSV, after those that say what a row is about.
 pub(crate) const CSV_LEAD: &[Column] = &[
     export_column("", "role", "", |row| Cell::text_or_empty(row.role_name())),
     export_column("", "threads", "", |row| count(row.threads())),

@@ -93,7 +93,7 @@ fn cell(line: &Line<'_, '_>, word: impl Fn(&ThreadsSamples, &FunctionSamples) ->
         .map_or_else(String::new, |(threads, function)| word(&threads.sampled, function))
 }
 
-/// Whose threads they are.
+/// Returns the name of the threads, with their owner.
 fn kind(sampled: &ThreadsSamples) -> String {
     let name = escape_line(&sampled.threads);
     match sampled.owner {

@@ -17,10 +17,10 @@ sure of it within +- us. clock: how far the host's system clock is ahead.
 --wide: windows, operations, errors, backlog; and of more than 16 ranks those, too, that are within
 a tenth of the median.";
 
-/// Of more ranks than this those stand on a terminal that are not like the others.
+/// Of more ranks than this, a terminal shows the first and those that are not like the others.
 const MANY: u32 = 16;
 
-/// As fast as the others, in percent of the median rank's pace.
+/// The pace of a rank that is like the others, in percent of the median rank's pace.
 const LIKE: std::ops::RangeInclusive<f64> = 90.0..=110.0;
 
 /// A row for each rank in each load and measured phase.

@@ -59,7 +59,7 @@ impl<'s> Row<'s> {
         }
     }
 
-    /// Of a phase: its roles, each before its operations.
+    /// Returns the rows of a phase's roles, each before those of its operations.
     pub(crate) fn roles(self) -> impl Iterator<Item = Row<'s>> {
         let roles = self.run.map_or(&[][..], |(_, run)| &run.roles);
         roles.iter().enumerate().flat_map(move |(at, role)| {
@@ -80,7 +80,7 @@ impl<'s> Row<'s> {
         self.metric(definition)?.value
     }
 
-    /// Beside the base engine's.
+    /// Returns its ratio to the base engine.
     pub(crate) fn relative(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
             (Some((_, role)), _) => role.relative.as_ref().filter(|_| self.op.is_none()),
@@ -88,7 +88,7 @@ impl<'s> Row<'s> {
         }
     }
 
-    /// Beside its own on the first volume.
+    /// Returns its ratio to the same work on the first volume.
     pub(crate) fn relative_volume(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
             (Some((_, role)), _) => role.relative_volume.as_ref().filter(|_| self.op.is_none()),
@@ -96,7 +96,7 @@ impl<'s> Row<'s> {
         }
     }
 
-    /// Where it stands in its group.
+    /// Returns the numbers of its group, its phase and its role.
     pub(crate) fn position(&self) -> (usize, usize, usize) {
         (self.at, self.run.map_or(0, |(at, _)| at), self.role.map_or(0, |(at, _)| at))
     }
@@ -107,7 +107,7 @@ impl<'s> Row<'s> {
         Some(At { phase: self.phase, role: &role.role, op: self.op })
     }
 
-    /// Threads: of the role, of the load, of the rank, of all roles together.
+    /// Returns the threads of the role, the load, or the rank; else of all roles together.
     pub(crate) fn threads(&self) -> Option<u32> {
         let threads = self.role.map(|(_, role)| role.threads);
         let threads = threads.or_else(|| Some(self.load?.threads));
@@ -123,7 +123,7 @@ impl<'s> Row<'s> {
         self.group.runs.iter().find(|run| run.phase == self.phase)
     }
 
-    /// It is about a phase of whatever kind, and not about a row of the group's.
+    /// Whether it is about a phase of any kind, and not about a row of the group.
     fn is_of_phase(&self) -> bool {
         self.io.is_some() || self.function.is_some()
     }
@@ -133,7 +133,7 @@ impl<'s> Row<'s> {
         load.filter(|load| load.phase == self.phase).map(|load| load.threads)
     }
 
-    /// The role's name; of a load, and of all roles together, there is none.
+    /// The role's name; none for a load, and for all roles together.
     pub(crate) fn role_name(&self) -> Option<&'s str> {
         let explained = || self.explained.filter(|one| !one.load)?.role.as_deref();
         self.role.map(|(_, role)| role.role.as_str()).or_else(explained)
@@ -144,7 +144,7 @@ impl<'s> Row<'s> {
         self.run?.1.job.as_ref()
     }
 
-    /// What the bare drive does: of its job, or `flush`.
+    /// The kind of I/O of the bare drive's job, or `flush`.
     pub(crate) fn drive_io(&self) -> Option<&'s str> {
         let job = self.job()?;
         Some(if self.op() == FLUSH { FLUSH } else { &job.io })
@@ -160,12 +160,13 @@ impl<'s> Row<'s> {
         self.run?.1.efficiency.as_ref()
     }
 
-    /// Several kinds of operations together: their common latencies have no meaning.
+    /// Whether it is about several kinds of operations together, whose common latencies have no
+    /// meaning.
     pub(crate) fn is_pooled(&self) -> bool {
         self.op.is_none() && self.role.is_some_and(|(_, role)| role.is_mix())
     }
 
-    /// What was done, where latencies of several operations together stand beside it.
+    /// The name of what was done, where latencies of several operations together stand beside it.
     pub(crate) fn op_or_all(&self) -> &'s str {
         if self.is_pooled() { "all operations" } else { self.op() }
     }
@@ -186,10 +187,10 @@ pub(crate) fn loads(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
 
 /// Every load, and every role of a measured phase, whose time was accounted for.
 pub(crate) fn explained_rows(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
-    summary.explained.iter().filter_map(|one| {
-        let group = summary.groups.get(one.group)?;
-        let row = Row::new(one.group, group, &one.phase, &one.metrics);
-        Some(Row { explained: Some(one), ..row })
+    summary.explained.iter().filter_map(|explained| {
+        let group = summary.groups.get(explained.group)?;
+        let row = Row::new(explained.group, group, &explained.phase, &explained.metrics);
+        Some(Row { explained: Some(explained), ..row })
     })
 }
 

@@ -38,7 +38,7 @@ pub(super) static KIND: Kind = Kind {
     main: Some(&c::OPS_PER_S),
     columns: COLUMNS,
     rows: |summary| engine_phases(summary).into_iter().flat_map(Row::roles).collect(),
-    // Of an open loop its response times have a line of their own.
+    // The response times of an open loop have a line of their own.
     lines: |row, wide| match row.role.filter(|(_, role)| role.open_loop) {
         Some(_) if wide || !row.is_pooled() => vec![*row, Row { clock: Clock::Response, ..*row }],
         _ => vec![*row],

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// How long requests took, over the time of one phase of one trial; all devices together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockHeat {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
-    /// Which trial.
+    /// Number of the trial.
     pub trial: u32,
     /// The phase.
     pub phase: String,
@@ -24,15 +24,15 @@ pub struct BlockHeat {
     pub owner: IoOwner,
     /// Length of a column.
     pub column_s: f64,
-    /// Columns.
+    /// Number of columns.
     pub columns: usize,
     /// Rows for each factor of ten: row `r` begins at 10^(r / this) ns.
     pub rows_per_decade: f64,
-    /// Column, row and how many requests, to two digits.
+    /// Column, row and number of requests, rounded to two digits.
     pub cells: Vec<(usize, u32, u64)>,
 }
 
-/// The maps of a case: one for each phase that is timed, kind and owner.
+/// Reads the maps of a case: one for each timed phase, kind and owner.
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
@@ -83,7 +83,8 @@ struct Maps {
 }
 
 impl Maps {
-    /// What came between one reading and the next stands in the column of the middle between them.
+    /// Adds the requests between the last reading and this one, in the column of the middle between
+    /// them.
     fn add(&mut self, reading: BlockIoReading) {
         if let Some(last) = &self.last {
             let middle = u64::midpoint(last.at_unix_ns, reading.at_unix_ns);

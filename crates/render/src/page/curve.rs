@@ -19,7 +19,7 @@ const STEPS: u32 = 10;
 /// Latency by percentile of one role, or of one of its operations, over all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
     /// The phase.
     pub phase: String,
@@ -36,8 +36,8 @@ pub struct Curve {
     pub points: Vec<(f64, u64)>,
 }
 
-/// The lines of a group over its trials, as far as those may be believed. An operation's own are
-/// left out where it is its role's only one.
+/// Reads the lines of a group over its trials, as far as there are enough samples. Lines of an
+/// operation are left out where it is its role's only one.
 pub(super) fn read(
     group: usize,
     trials: &[&CaseEvidence],
@@ -67,7 +67,7 @@ pub(super) fn read(
     Ok(curves)
 }
 
-/// By phase, role and kind; in these by operation.
+/// Samples by phase, role and kind, and in these by operation.
 type Merged = BTreeMap<(String, String, Kind), BTreeMap<String, Samples>>;
 
 fn merge_latencies(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
@@ -102,7 +102,7 @@ fn points(samples: &Histogram<u64>, longest: u64) -> Vec<(f64, u64)> {
     nines.sort_by(f64::total_cmp);
     let at = |nines: f64| {
         let quantile = 1.0 - 10_f64.powf(-nines);
-        // p99.9 is 0.999, not what the power leaves of it.
+        // Rounded, so that p99.9 is 0.999 exactly.
         let quantile = (quantile * 1e12).round() / 1e12;
         ((nines * 1e4).round() / 1e4, samples.value_at_quantile(quantile).min(longest))
     };

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// A suite's figures by host.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
@@ -32,7 +32,7 @@ impl FleetData {
         Self {
             kind: Kind::Fleet,
             program: kvdyno_record::VERSION.to_owned(),
-            // The others have tables of their own on the page.
+            // The words left out have tables of their own on the page.
             remarks: remarks(lines, &["apart", "differs", "drive"]),
             aid: reading_aid(&fleet),
             definitions: definitions(fleet.figures.iter().map(|series| series.figure)),

@@ -16,15 +16,15 @@ use std::time::Duration;
 /// Rows of a map for each factor of ten.
 pub(super) const ROWS_PER_DECADE: f64 = 8.0;
 
-/// How many of a map's column and row.
+/// Counts by a map's column and row.
 pub(super) type Cells = BTreeMap<(usize, u32), u64>;
 
 /// How long a role's operations took, over the time of one phase of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Heat {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
-    /// Which trial.
+    /// Number of the trial.
     pub trial: u32,
     /// The phase.
     pub phase: String,
@@ -34,13 +34,13 @@ pub struct Heat {
     pub kind: &'static str,
     /// Length of a column.
     pub column_s: f64,
-    /// Columns.
+    /// Number of columns.
     pub columns: usize,
     /// Rows for each factor of ten: row `r` begins at 10^(r / this) ns.
     pub rows_per_decade: f64,
-    /// Column, row and how many operations, to two digits.
+    /// Column, row and number of operations, rounded to two digits.
     pub cells: Vec<(usize, u32, u64)>,
-    /// Of each column p50, p95, p99 and p99.9 in nanoseconds; null: fewer than 10 were slower.
+    /// p50, p95, p99 and p99.9 of each column in nanoseconds; null: fewer than 10 were slower.
     pub tails: Vec<[Option<u64>; 4]>,
 }
 
@@ -65,8 +65,8 @@ pub(super) fn is_typical(group: &Group, case: &CaseEvidence) -> bool {
     nearest.is_some_and(|(at, _)| group.trials[at].case == case.case.id)
 }
 
-/// The maps of a case: one for each phase and role that is timed, and kind. Its intervals are read
-/// twice, as a map's columns are as wide as all of them ask for.
+/// Reads the maps of a case: one for each phase and role that is timed, and kind. Its intervals are
+/// read twice, since the width of a map's columns depends on all of them.
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
@@ -111,7 +111,7 @@ pub(super) fn latency_row(ns: f64) -> u32 {
     (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as u32
 }
 
-/// Column, row and how many.
+/// Returns column, row and count of each cell, the count rounded to two digits.
 pub(super) fn to_two_digits(cells: Cells) -> Vec<(usize, u32, u64)> {
     let rounded = |count: u64| round_digits(count as f64, 2) as u64;
     cells.into_iter().map(|((column, row), count)| (column, row, rounded(count))).collect()
@@ -120,13 +120,13 @@ pub(super) fn to_two_digits(cells: Cells) -> Vec<(usize, u32, u64)> {
 /// A map while it is made.
 #[derive(Debug, Default)]
 struct HeatMap {
-    /// The earliest beginning and the latest; the longest slice. The last of a phase may be
-    /// shorter.
+    /// The earliest beginning and the latest; in `length` the longest slice. The last slice of a
+    /// phase may be shorter.
     span: Option<(Duration, Duration)>,
     length: Duration,
     /// Slices to a column.
     stride: usize,
-    /// What is in each column.
+    /// The samples of each column.
     values: BTreeMap<usize, Samples>,
 }
 
@@ -172,7 +172,7 @@ impl HeatMap {
     }
 }
 
-/// What a column's percentiles are; none of a column without samples.
+/// Returns a column's percentiles; none for a column without samples.
 fn tails(values: Option<&Samples>) -> [Option<u64>; 4] {
     TAILS.map(|share| {
         let value = quantile_of_counts(values?.iter(), values?.len(), share)?;

@@ -15,23 +15,23 @@ use std::path::Path;
 /// The runs that are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunsData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
-    /// The directory in which they are; null: they are a site's, with reports and files beside this
+    /// The directory of the runs; null: they are part of a site, with reports and files beside this
     /// page, and no server.
     pub dir: Option<String>,
     /// The newest first.
     pub runs: Vec<RunEntry>,
 }
 
-/// A run in the list; one of which nothing is known cannot be read.
+/// A run in the list; by default one that cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEntry {
     /// Its directory's name, by which it is asked for.
     pub name: String,
-    /// How it stands.
+    /// The state of the run.
     pub state: State,
     /// Why it cannot be read; everything below is then empty.
     pub message: Option<String>,
@@ -39,9 +39,9 @@ pub struct RunEntry {
     pub suite: String,
     /// One line about the suite.
     pub title: String,
-    /// What whoever ran it calls it; null: nothing.
+    /// The run's name, as its user gave it; null: none.
     pub called: Option<String>,
-    /// What they wrote beside it.
+    /// The run's note, as its user gave it; null: none.
     pub note: Option<String>,
     /// Records of the largest data set, the bytes of a key and a mean value, and the RAM limit.
     pub data: Option<RunSize>,
@@ -85,7 +85,8 @@ pub struct RunSize {
 }
 
 impl RunSize {
-    /// Of the engines under test; none where only drives are measured, or nothing is recorded yet.
+    /// Returns the size of the largest data set of the engines under test; none where only drives
+    /// are measured, or nothing is recorded yet.
     fn from_summary(summary: &Summary) -> Option<Self> {
         let groups = summary.groups.iter().filter(|group| group.competes());
         let largest = groups.max_by_key(|group| group.user_bytes)?;
@@ -109,11 +110,11 @@ pub struct VerdictCounts {
 /// How many findings there are of each weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingCounts {
-    /// They void figures.
+    /// Findings that void figures.
     pub invalid: usize,
-    /// Worth a look.
+    /// Findings that are worth a look.
     pub warning: usize,
-    /// What the figures hold for.
+    /// Findings that say what the figures hold for.
     pub info: usize,
 }
 

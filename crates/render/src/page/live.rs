@@ -1,4 +1,4 @@
-//! How a run gets on, by what it has written so far.
+//! The progress of a run, by what it has written so far.
 
 use super::thin::round_digits;
 use super::time_line::{
@@ -18,12 +18,12 @@ use std::time::Duration;
 /// Points of a curve that is drawn while it grows.
 const POINTS: usize = 120;
 
-/// Latencies are those of the last slices, this long together.
+/// Latencies are those of the last slices, which are this long together.
 const LATENCY_WINDOW: Duration = Duration::from_secs(10);
-/// Bytes of a log that are read for them, however long the run is.
+/// Bytes of a log that are read for latencies, however long the run is.
 const LATENCY_TAIL_BYTES: u64 = 256 << 10;
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -39,7 +39,7 @@ pub enum State {
 }
 
 impl State {
-    /// By the record, and by whether a program is at work on it.
+    /// Returns the state by whether the record is complete, and whether a program is at work on it.
     pub fn new(complete: bool, at_work: bool) -> Self {
         match (complete, at_work) {
             (true, _) => Self::Complete,
@@ -49,10 +49,10 @@ impl State {
     }
 }
 
-/// How a run gets on.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Live {
-    /// How it stands.
+    /// The state of the run.
     pub state: State,
     /// Cases in the plan.
     pub cases_planned: usize,
@@ -62,8 +62,8 @@ pub struct Live {
     pub cases_done: usize,
     /// When it began.
     pub started_unix_ns: u64,
-    /// What the cases that are left will take, the one at work as a whole; null: nothing is at work
-    /// on it.
+    /// Expected time of the remaining cases, where the one at work counts as a whole; null: no
+    /// program is at work on the run.
     pub left_s: Option<f64>,
     /// The case at work; null: none is.
     pub in_flight: Option<InFlight>,
@@ -72,11 +72,11 @@ pub struct Live {
 /// The case at work.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InFlight {
-    /// Its name.
+    /// The case's id.
     pub case: String,
-    /// What tables call its engine.
+    /// The engine's name in tables.
     pub engine: String,
-    /// Which trial; 0: a pilot.
+    /// Number of the trial; 0: a pilot.
     pub trial: u32,
     /// The swept number of threads.
     pub threads: Option<u32>,
@@ -84,7 +84,7 @@ pub struct InFlight {
     pub phases: Vec<String>,
     /// The phase it is in; null: it is opening the engine.
     pub phase: Option<String>,
-    /// For how long, at the last reading.
+    /// Time since the phase began, at the last reading.
     pub phase_s: f64,
     /// When each slice of it ended.
     pub end_s: Vec<f64>,
@@ -103,7 +103,7 @@ pub struct LatencyNow {
     pub role: String,
     /// The operation.
     pub op: String,
-    /// `service` or, of a role with a rate, `response`.
+    /// `service` or, for a role with a rate, `response`.
     pub kind: String,
     /// The median.
     pub p50_ns: Option<u64>,
@@ -114,7 +114,7 @@ pub struct LatencyNow {
 }
 
 impl Live {
-    /// Reads how a run gets on. `left_ns` is what the cases that are left are expected to take.
+    /// Reads the progress of a run. `left_ns` is what the cases that are left are expected to take.
     pub fn read(
         dir: &RunDir,
         evidence: &Evidence,
@@ -135,8 +135,9 @@ impl Live {
     }
 }
 
-/// The case whose directory has no record yet. Others have none either where the program was killed
-/// in them, and a resumed run may be at an earlier one again: the one that was written to last.
+/// Finds the case at work, whose directory has no record yet. Cases in which the program was killed
+/// have none either, and a resumed run may be at an earlier one again: the case at work is the one
+/// that was written to last.
 fn find_running_case(dir: &RunDir, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
     let open = |case: &&CaseEvidence| case.record.is_none() && case.damaged.is_none();
     let mut begun = dir.cases()?;
@@ -145,13 +146,13 @@ fn find_running_case(dir: &RunDir, evidence: &Evidence) -> Result<Option<InFligh
     let mut running: Option<(&Case, CaseDir)> = None;
     for begun in begun {
         let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let of_it = |case: &&CaseEvidence| {
+        let matches_name = |case: &&CaseEvidence| {
             let rest = name.strip_prefix(&case.case.id);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("_a"))
         };
-        // A case that is done again has a record of the time before.
-        let case = evidence.cases.iter().filter(open).find(of_it);
-        let case = case.or_else(|| evidence.cases.iter().find(of_it));
+        // A case that is done again has a record of its earlier attempt.
+        let case = evidence.cases.iter().filter(open).find(matches_name);
+        let case = case.or_else(|| evidence.cases.iter().find(matches_name));
         running = case.map(|case| (&case.case, begun)).or(running);
     }
     running.map(|(case, dir)| read(case, &dir)).transpose()
@@ -205,8 +206,8 @@ fn read_latencies(dir: &CaseDir, phase: &str) -> Result<Vec<LatencyNow>, RecordE
     let begin = end.unwrap_or_default().saturating_sub(LATENCY_WINDOW);
     let mut times: BTreeMap<(String, String, Kind), Samples> = BTreeMap::new();
     for interval in intervals.into_iter().filter(|interval| interval.start >= begin) {
-        let of = (interval.role, interval.op, interval.kind);
-        times.entry(of).or_default().add_all(interval.counts);
+        let key = (interval.role, interval.op, interval.kind);
+        times.entry(key).or_default().add_all(interval.counts);
     }
     let latency = |((role, op, kind), samples): ((String, String, Kind), Samples)| {
         let quantile = |q| quantile_of_counts(samples.iter(), samples.len(), q);
@@ -244,7 +245,7 @@ mod tests {
             (4, 18)
         );
 
-        // One that was killed, and an earlier one that is being done again.
+        // A case that was killed, and an earlier one that is being done again.
         let killed = run.path.join("cases").join(&fixture.plan.cases[6].id);
         let again = run.path.join("cases").join(format!("{}_a2", fixture.plan.cases[4].id));
         let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
@@ -286,8 +287,8 @@ mod tests {
         let latencies = now(State::Running).in_flight.unwrap().latencies;
         let [latency] = latencies.as_slice() else { panic!("{latencies:?}") };
         assert_eq!((latency.role.as_str(), latency.op.as_str()), ("readers", "get"));
-        let known = [latency.p50_ns, latency.p99_ns, latency.p999_ns];
-        assert_eq!(known, [Some(1_000), Some(1_000), None], "1,000 are too few for p99.9");
+        let percentiles = [latency.p50_ns, latency.p99_ns, latency.p999_ns];
+        assert_eq!(percentiles, [Some(1_000), Some(1_000), None], "1,000 are too few for p99.9");
         let partial = now(State::Partial);
         assert_eq!((partial.in_flight, partial.left_s), (None, None));
     }

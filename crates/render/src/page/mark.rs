@@ -1,4 +1,4 @@
-//! What engines did behind the operations' back, as marks on a time line.
+//! Background work and stalls of engines, as marks on a time line.
 
 use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::figures::stalls;
@@ -8,32 +8,33 @@ use serde::Serialize;
 
 /// Marks on one time line at most; the longest are kept.
 const MARKS_MAX: usize = 120;
-/// What engines call the number of a job.
+/// The name by which engines report the number of a job.
 const JOB: &str = "job_id";
-/// Characters of an engine's words.
+/// Characters of an engine's words at most.
 const DETAIL_MAX: usize = 160;
 
 /// A flush, a compaction, a checkpoint or a stall.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Mark {
-    /// What it was.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// When it began, since the phase did.
+    /// When it began, since the start of the phase.
     pub start_s: f64,
-    /// When it ended; null: it has no length, or its end is not known.
+    /// When it ended, since the start of the phase; null: it has no length, or its end is not
+    /// known.
     pub end_s: Option<f64>,
     /// The engine's own words.
     pub detail: String,
 }
 
-/// All events of one kind in a phase, those that are not among its marks too.
+/// All events of one kind in a phase, also those that are not among its marks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MarkTotal {
-    /// What they were.
+    /// The kind of the events.
     pub kind: EventKind,
-    /// How many.
+    /// Number of events.
     pub count: u64,
-    /// How long they took in all, inside the phase; null: of none is that known.
+    /// Their total time inside the phase; null: not known for any of them.
     pub sum_s: Option<f64>,
     /// The longest of them.
     pub longest_s: Option<f64>,
@@ -79,8 +80,8 @@ fn format_detail(detail: &Counters) -> String {
     pairs.join(", ").chars().take(DETAIL_MAX).collect()
 }
 
-/// The marks of a phase, in time, and what they are in all; of too many marks the longest, stalls
-/// before all others.
+/// Returns the marks of a phase, in the order of time, and the totals by kind. Of too many marks
+/// the longest are kept, stalls before all others.
 pub(super) fn phase_marks(
     events: &[EngineEvent],
     spans: &[Span],
@@ -137,7 +138,7 @@ fn totals(spans: &[Span]) -> Vec<MarkTotal> {
     unique(spans.iter().map(|span| span.kind)).into_iter().map(total).collect()
 }
 
-/// To the millisecond.
+/// Seconds, rounded to the millisecond.
 fn seconds(ns: u64) -> f64 {
     (ns as f64 / 1e6).round() / 1e3
 }

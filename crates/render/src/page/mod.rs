@@ -54,7 +54,7 @@ use serde::Serialize;
 /// All that the page of a run shows.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PageData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
@@ -76,7 +76,7 @@ pub struct PageData {
     pub block_heats: Vec<BlockHeat>,
     /// What operations and machine did over time, each trial.
     pub time_lines: Vec<TimeLine>,
-    /// What engines say they wrote for what, each trial.
+    /// Bytes that engines report as written, by reason, each trial.
     pub written: Vec<Written>,
     /// The functions that threads were in, where they were profiled.
     pub flames: Vec<Flame>,
@@ -86,7 +86,7 @@ pub struct PageData {
     pub ceilings: Vec<CeilingCase>,
     /// The suite's text.
     pub suite: String,
-    /// How the run gets on, where a server shows it; null: the page is a file.
+    /// The progress of the run, where a server shows it; null: the page is a file.
     pub live: Option<Live>,
 }
 
@@ -150,9 +150,9 @@ fn remarks(lines: impl IntoIterator<Item = Line>, elsewhere: &[&str]) -> Vec<(St
 }
 
 /// The definitions of the figures that a page shows.
-fn definitions<'f>(shown: impl Iterator<Item = &'f str>) -> Vec<&'static Definition> {
-    let shown: Vec<&str> = shown.collect();
-    let definitions = catalogue::ALL.iter().filter(|figure| shown.contains(&figure.name));
+fn definitions<'f>(names: impl Iterator<Item = &'f str>) -> Vec<&'static Definition> {
+    let names: Vec<&str> = names.collect();
+    let definitions = catalogue::ALL.iter().filter(|figure| names.contains(&figure.name));
     definitions.copied().collect()
 }
 

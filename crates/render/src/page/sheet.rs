@@ -11,22 +11,22 @@ use serde::Serialize;
 pub struct Sheet {
     /// `study`, `claims`, `published`.
     pub name: String,
-    /// What it is.
+    /// Its heading.
     pub title: String,
     /// Its columns.
     pub head: Vec<String>,
-    /// Which of them hold words.
+    /// Whether each column holds words.
     pub left: Vec<bool>,
     /// Its rows.
     pub rows: Vec<Vec<String>>,
     /// Its footnotes, with their numbers.
     pub notes: Vec<String>,
-    /// How it is read, or what belongs to it: a paragraph each.
+    /// How to read it, or what belongs to it: a paragraph each.
     pub aid: Vec<String>,
 }
 
 impl Sheet {
-    /// What the page begins with, in its order.
+    /// Returns the tables that the page begins with, in their order.
     pub(super) fn list_sheets(summary: &Summary) -> Vec<Self> {
         let first = study::machines(summary).into_iter();
         let all = first.chain(study::tables(summary)).chain(study::claims(summary));

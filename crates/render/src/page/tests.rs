@@ -43,7 +43,7 @@ fn a_page_holds_all_of_a_frozen_record() {
     let (_, ns) = *lmdb.points.iter().find(|(nines, _)| (nines - 3.0).abs() < 1e-6).unwrap();
     let role = &data.summary.groups[1].runs[0].roles[1];
     let p999 = role.metrics.get(&kvdyno_analysis::figures::catalogue::SERVICE_P999).unwrap();
-    // Of all samples together: among the trials' own.
+    // The percentile of all samples together lies among the trials' own.
     let (low, high) = p999.range().unwrap();
     assert!((low..=high).contains(&(ns as f64)), "{ns} {p999:?}");
     // One map for each group, two roles but for loads.
@@ -57,7 +57,7 @@ fn a_page_holds_all_of_a_frozen_record() {
     let titles: Vec<&str> = data.workloads.iter().map(|work| work.title.as_str()).collect();
     assert!(titles.contains(&"Random reads while one thread updates"), "{titles:?}");
     assert!(data.heats.iter().all(|heat| heat.tails.len() == heat.columns));
-    // The fixture's engines tell nothing of what they wrote for what.
+    // The fixture's engines do not report for what they wrote.
     assert_eq!(data.written, []);
     assert_eq!(data.suite, "name = \"fixture\"\n");
     assert_eq!(data.definitions.len(), kvdyno_analysis::figures::catalogue::ALL.len());

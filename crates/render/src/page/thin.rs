@@ -4,14 +4,14 @@ use kvdyno_analysis::answers::summary::Summary;
 
 /// All cells of all heat maps together.
 const CELLS: usize = 50_000;
-/// What a column of a heat map has, about.
+/// Cells of a column of a heat map, about.
 const CELLS_PER_COLUMN: usize = 14;
 /// All numbers of all time lines together.
 const NUMBERS: usize = 120_000;
-/// What a slice of a time line has, about.
+/// Numbers of a slice of a time line, about.
 const NUMBERS_PER_SLICE: usize = 10;
 
-/// How fine things are shown, so that a large run's page is no larger than it has to be.
+/// The resolution of the page's figures, so that a large run's page is no larger than it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) heat_columns: usize,
@@ -42,7 +42,7 @@ pub(super) fn stride(length: usize, most: usize) -> usize {
     length.div_ceil(most.max(1)).max(1)
 }
 
-/// A number with as many digits as can be seen in a figure.
+/// Rounds a number to `digits` significant digits: more cannot be seen in a figure.
 pub(super) fn round_digits(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

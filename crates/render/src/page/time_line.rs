@@ -18,9 +18,9 @@ use std::path::Path;
 /// One phase of one trial over time. All times are seconds since the phase began.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeLine {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
-    /// Which trial.
+    /// Number of the trial.
     pub trial: u32,
     /// The phase.
     pub phase: String,
@@ -34,9 +34,9 @@ pub struct TimeLine {
     pub roles: Vec<RoleLine>,
     /// The machine's readings.
     pub machine: MachineLine,
-    /// What the engine did inside; of very much the longest.
+    /// Background work of the engine; where there is very much, the longest.
     pub marks: Vec<Mark>,
-    /// All of that by its kind.
+    /// Totals of all such work, by its kind.
     pub mark_totals: Vec<MarkTotal>,
 }
 
@@ -54,7 +54,7 @@ pub struct RoleLine {
 /// The machine's readings; null: not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MachineLine {
-    /// When each was taken. Rates are since the one before.
+    /// When each reading was taken. Rates are since the reading before.
     pub at_s: Vec<f64>,
     /// CPU time of the process over wall time.
     pub cpu_percent: Vec<Option<f64>>,
@@ -80,7 +80,8 @@ pub struct MachineLine {
     pub database_mib: Vec<Option<f64>>,
 }
 
-/// The time lines of a case's phases; of a case that failed as well: that is where it shows.
+/// Reads the time lines of a case's phases, also of a case that failed: that is where the failure
+/// shows.
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
@@ -126,7 +127,8 @@ struct OfPhase {
     phase: String,
 }
 
-/// How many lines of a file each phase has: how many become one is known before they are read.
+/// Number of lines of each phase in a file, so that how many become one is known before they are
+/// read.
 #[derive(Debug, Default)]
 pub(super) struct LineCounts {
     by_phase: BTreeMap<String, usize>,
@@ -160,7 +162,7 @@ pub(super) struct Operations {
     slices: usize,
     end_ns: Vec<u64>,
     length_ns: Vec<u64>,
-    /// By role, in the order they appear: count and longest of each point.
+    /// Points of each role, in the order in which roles appear.
     roles: Vec<(String, Vec<Point>)>,
 }
 
@@ -171,17 +173,17 @@ struct Point {
 }
 
 impl Operations {
-    /// Those of the phases that are `wanted`, `most` points each.
+    /// Reads the operations of the phases that `select` accepts, `most` points each.
     pub(super) fn read(
         dir: &CaseDir,
         lines: &LineCounts,
         most: usize,
-        wanted: impl Fn(&str) -> bool,
+        select: impl Fn(&str) -> bool,
     ) -> Result<BTreeMap<String, Self>, RecordError> {
         let mut phases: BTreeMap<String, Self> = BTreeMap::new();
         for slice in dir.series()? {
             let slice = slice?;
-            if !wanted(&slice.phase) {
+            if !select(&slice.phase) {
                 continue;
             }
             let stride = || lines.stride(&slice.phase, most);
@@ -217,7 +219,7 @@ impl Operations {
         }
     }
 
-    /// As they are drawn.
+    /// Returns the ends of the slices, and the lines of the roles.
     pub(super) fn lines(self) -> (Vec<f64>, Vec<RoleLine>) {
         let end_s = self.end_ns.iter().map(|ns| round_digits(*ns as f64 / 1e9, 6)).collect();
         let role = |(role, points): (String, Vec<Point>)| {
@@ -240,24 +242,24 @@ impl Operations {
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     seen: usize,
-    /// As it was at first.
+    /// The first reading.
     pub(super) first: Option<Snapshot>,
-    /// The last of each few neighbours.
+    /// The last reading of each few neighbours.
     pub(super) kept: Vec<MachineReading>,
 }
 
-/// The machine's readings of the phases that are `wanted`, at most `most` of each. Counters only
-/// grow: leaving readings out between two loses nothing of the mean.
+/// Reads the machine's readings of the phases that `select` accepts, at most `most` of each.
+/// Counters only grow: leaving readings out between two loses nothing of the mean.
 pub(super) fn readings(
     dir: &CaseDir,
     lines: &LineCounts,
     most: usize,
-    wanted: impl Fn(&str) -> bool,
+    select: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, Readings>, RecordError> {
     let mut phases: BTreeMap<String, Readings> = BTreeMap::new();
     for reading in dir.machine()? {
         let reading = reading?;
-        if !wanted(&reading.phase) {
+        if !select(&reading.phase) {
             continue;
         }
         let stride = lines.stride(&reading.phase, most);
@@ -280,7 +282,8 @@ pub(super) fn readings(
 /// A reading, the memory resident, the database's size.
 type Reading<'r> = (&'r Snapshot, Option<u64>, Option<DatabaseSize>);
 
-/// The phase's own reading at its end is the last; while it goes on there is none.
+/// Returns the line of the machine's readings. `last` is the phase's own reading at its end; none:
+/// the phase goes on.
 pub(super) fn machine_line<'r>(
     began_unix_ns: u64,
     mut before: &'r Snapshot,
@@ -312,8 +315,8 @@ pub(super) fn machine_line<'r>(
     line
 }
 
-/// Those readings that lie far enough apart. A closing one that does not takes the place of the one
-/// before it: nothing of what was read last is lost.
+/// Returns the readings that lie far enough apart. A closing reading that does not replaces the one
+/// before it, so that nothing of what was read last is lost.
 fn space_readings<'r>(
     mut before: &'r Snapshot,
     readings: impl Iterator<Item = Reading<'r>>,

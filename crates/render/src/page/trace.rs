@@ -9,11 +9,11 @@ use serde::Serialize;
 /// What is known of a trace.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TraceData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
-    /// What was found.
+    /// The statistics of the trace.
     pub trace: Statistics,
     /// The terminal's lines above its tables: a word and its text.
     pub remarks: Vec<(String, String)>,

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// A suite's figures over its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrendData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,

@@ -15,7 +15,7 @@ const ELSEWHERE: [&str; 5] = ["answer", "base", "new", "differs", "result"];
 /// A comparison of two runs, or of two engines of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VersusData {
-    /// What it shows.
+    /// The kind of the page.
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
@@ -58,11 +58,11 @@ pub struct Refused {
 /// The two runs' names on the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Between {
-    /// What is compared with.
+    /// The run that is compared with.
     pub base: String,
-    /// What is compared.
+    /// The run that is compared.
     pub new: String,
-    /// All figures are shown, not only those that most questions are about.
+    /// Whether all figures are shown, not only those that most questions are about.
     pub all: bool,
 }
 
@@ -94,14 +94,14 @@ impl VersusData {
         }
     }
 
-    /// The same with profiles.
+    /// Adds profiles.
     #[must_use]
     pub fn with_profiles(mut self, profiles: Vec<ProfilePair>) -> Self {
         self.profiles = profiles;
         self
     }
 
-    /// The same where a server shows it.
+    /// Adds the runs' names, for a page that a server shows.
     #[must_use]
     pub fn with_runs(mut self, base: &str, new: &str, all: bool) -> Self {
         self.between = Some(Between { base: base.to_owned(), new: new.to_owned(), all });

@@ -1,5 +1,5 @@
 //! What a phase does, in the words of a heading: "Random reads while one thread updates". A phase's
-//! name says it only where whoever wrote the suite chose one.
+//! name says it only where the suite's author chose one.
 
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::workload::{Activity, Choice, LoadOrder, Mix, MixEntry, Op, Role};
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// What a timed phase of a group does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Workload {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
     /// The phase.
     pub phase: String,
@@ -19,7 +19,7 @@ pub struct Workload {
 
 /// The timed phases of a case.
 pub(super) fn list_workloads(group: usize, case: &CaseEvidence) -> Vec<Workload> {
-    let named = |phase: &kvdyno_record::workload::Phase| {
+    let workload = |phase: &kvdyno_record::workload::Phase| {
         let title = match &phase.work {
             Activity::Load(load) => loads(load.order).to_owned(),
             Activity::Measure(mix) => measures(mix, case.case.threads_swept),
@@ -27,7 +27,7 @@ pub(super) fn list_workloads(group: usize, case: &CaseEvidence) -> Vec<Workload>
         };
         Some(Workload { group, phase: phase.name.clone(), title })
     };
-    case.case.phases.iter().filter_map(named).collect()
+    case.case.phases.iter().filter_map(workload).collect()
 }
 
 fn loads(order: LoadOrder) -> &'static str {
@@ -97,7 +97,8 @@ fn clause(role: &Role, swept: Option<u32>) -> String {
     }
 }
 
-/// Which keys an operation takes, with a blank behind; a new record has a key of its own.
+/// Returns the word for the keys that an operation takes, with a blank behind; none for a new
+/// record, which has a key of its own.
 fn keys(entry: &MixEntry) -> String {
     if entry.op == Op::Insert || entry.op.is_of_graph() {
         return String::new();
@@ -117,7 +118,7 @@ fn keys(entry: &MixEntry) -> String {
     kind.to_owned()
 }
 
-/// What an operation is called: its noun, and its verb for one thread and for several.
+/// Returns the words for an operation: its noun, and its verb for one thread and for several.
 fn operation_words(op: &Op) -> [&'static str; 3] {
     match op {
         Op::Get => ["reads", "reads", "read"],

@@ -1,6 +1,6 @@
-//! What an engine says it wrote for what: its write-ahead log, flushes of memory tables,
-//! compactions. Its own figures, kept apart from what the device counted; of an engine that tells
-//! nothing there is nothing.
+//! The bytes that an engine reports as written, by reason: its write-ahead log, flushes of memory
+//! tables, compactions. They are its own figures, kept apart from what the device counted. An
+//! engine that reports nothing has none.
 
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::case::CounterPair;
@@ -10,7 +10,7 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What an engine wrote for.
+/// The reason why an engine wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteReason {
@@ -25,9 +25,9 @@ pub enum WriteReason {
 /// The bytes that an engine reports as written in a phase of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Written {
-    /// Which of the summary's groups.
+    /// Index of the group in the summary.
     pub group: usize,
-    /// Which trial.
+    /// Number of the trial.
     pub trial: u32,
     /// The phase.
     pub phase: String,
@@ -39,11 +39,12 @@ pub struct Written {
     pub sources: Vec<String>,
 }
 
-/// Where a reason is told: a counter of the statistics, else a line of the text of `rocksdb.stats`.
+/// Where an engine reports a reason: a counter of the statistics, else a line of the text of
+/// `rocksdb.stats`.
 struct ReasonSource {
     reason: WriteReason,
     counter: &'static str,
-    /// The line begins so, and its figure follows this.
+    /// The beginning of the line, and the text that its figure follows.
     line: (&'static str, &'static str),
 }
 
@@ -66,13 +67,13 @@ const REASON_SOURCES: [ReasonSource; 3] = [
     },
 ];
 
-/// The property whose text it is.
+/// The property that has the text of the statistics.
 const STATS: &str = "rocksdb.stats";
-/// What its events call the bytes that a job wrote.
+/// The name in events of the bytes that a job wrote.
 const OUTPUT: &str = "total_output_bytes";
 const GIB: f64 = 1_073_741_824.0;
 
-/// Loads, what settles after them, and measured phases of which an engine tells anything.
+/// Reads the loads, settle phases and measured phases for which an engine reports anything.
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
@@ -83,7 +84,7 @@ pub(super) fn read(
     if counters.phases.is_empty() {
         return Ok(Vec::new());
     }
-    // Of all that happened inside, no more is kept than tells of bytes.
+    // Only events that report bytes are kept.
     let mut events = Vec::new();
     for event in dir.events()? {
         let event = event?;
@@ -134,7 +135,7 @@ fn bytes_by_reason(
                 [&pair.before, &pair.after].map(|all| gib(all, reason_source.line));
             let (after, step) = after?;
             let grown = after - before.map_or(0.0, |(before, _)| before);
-            // Fewer than two of its last digit are as likely none.
+            // A growth of fewer than two steps of the last digit is as likely none.
             let name = reason_source.line.0.trim_end_matches(':');
             let resolution = units::bytes((step * GIB) as u64);
             let source = format!("{STATS}, {name}, in steps of {resolution}");
@@ -157,7 +158,7 @@ fn counter_growth(pair: &CounterPair, name: &str) -> Option<u64> {
     count(&pair.after)?.checked_sub(count(&pair.before).unwrap_or(0))
 }
 
-/// What the jobs that ended in the phase wrote; none where there are no such events.
+/// Returns the bytes that jobs which ended in the phase wrote; none where there are no such events.
 fn outputs(events: &[EngineEvent], kind: EventKind, window: (u64, u64)) -> Option<u64> {
     let ended = |event: &&EngineEvent| {
         event.kind == kind
@@ -231,7 +232,7 @@ mod tests {
         let (bytes, sources) = bytes_by_reason(&pair, &events, (5, 10));
         assert_eq!(bytes, [(WriteReason::Compaction, 60)]);
         assert_eq!(sources, ["events of compactions"]);
-        // None of them in the phase is a zero that is known.
+        // No such event in the phase is a zero that is known.
         assert_eq!(bytes_by_reason(&pair, &events, (10, 20)).0, [(WriteReason::Compaction, 0)]);
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Block {
 pub(super) struct Row {
     pub(super) label: String,
     pub(super) cells: Vec<String>,
-    /// Of two engines how they compare; of one how far its trials lie apart.
+    /// How two engines compare; for one engine, how far its trials lie apart.
     pub(super) compared: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Names {
     pub(super) engines: Vec<String>,
     /// Columns of each engine's cells, the same in all blocks.
     pub(super) widths: Vec<usize>,
-    /// Over what compares them.
+    /// The heading over the comparison.
     pub(super) compared: String,
 }
 
@@ -87,13 +87,14 @@ pub(super) fn widths(engines: &[String], blocks: &[Block]) -> Vec<usize> {
 /// The words for one figure being larger and smaller than another.
 pub(super) type Than = (&'static str, &'static str);
 
-/// Of what is counted per second.
+/// The words for figures that are counted per second.
 pub(super) const RATE: Than = ("more", "fewer");
 
-/// Of times and costs.
+/// The words for times and costs.
 pub(super) const TIME: Than = ("higher", "lower");
 
-/// A ratio that is so many times that of the medians beside it says what it is.
+/// A ratio that differs by more than this factor from that of the medians beside it has a note on
+/// what it is.
 const RATIOS_APART: f64 = 1.1;
 
 const RATIO: &str = "ratio: the geometric mean over pairs of trials; the values are medians";
@@ -151,7 +152,7 @@ pub(super) fn versus(
     }
 }
 
-/// `(1.3-4.3)`; of a ratio that was turned over, so is its interval.
+/// `(1.3-4.3)`; the interval of a ratio that was turned over is turned over, too.
 fn range(low: f64, high: f64, turned: bool) -> String {
     let (least, most) = if turned { (1.0 / high, 1.0 / low) } else { (low, high) };
     format!("({}-{})", factor(least), factor(most))

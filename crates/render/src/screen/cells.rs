@@ -14,22 +14,22 @@ use kvdyno_analysis::figures::validity::Validity;
 pub(super) struct Source<'s> {
     pub(super) group: Option<&'s Group>,
     pub(super) metrics: Option<&'s Metrics>,
-    /// Beside the first engine's.
+    /// The ratio to the first engine's.
     pub(super) beside: Option<&'s RelativeTo>,
     /// Whether the rate of the role lasts.
     pub(super) validity: Option<&'s Validity>,
 }
 
-/// What a row is made of.
+/// The figure of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Figure {
     pub(super) definition: &'static Definition,
-    /// The words of a comparison; none: it describes.
+    /// The words of a comparison; none: the figure is not compared.
     pub(super) than: Option<Than>,
 }
 
 impl Figure {
-    /// One that is compared with nothing.
+    /// A figure that is compared with nothing.
     pub(super) fn uncompared(definition: &'static Definition) -> Self {
         Self { definition, than: None }
     }
@@ -96,7 +96,7 @@ fn cell(
     }
 }
 
-/// What became of the engine, in a word or by a note.
+/// Returns what became of the engine, in a word or by a note.
 fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> String {
     if let Some(fate) = group.describe_missing_figures(0) {
         return match fate.split_once(" (0 of ") {
@@ -110,7 +110,7 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
     }
 }
 
-/// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
+/// The ratio to the first of three engines or more: `0.34x`, `~`, `0.34x?`.
 fn times(relative: &RelativeTo) -> String {
     match relative.verdict {
         Significance::Base => String::new(),
@@ -121,7 +121,7 @@ fn times(relative: &RelativeTo) -> String {
     }
 }
 
-/// From where to where the trials of one engine go.
+/// The range of the trials of one engine.
 fn format_range(metric: Option<&Metric>, format: fn(f64) -> String) -> String {
     let Some(metric) = metric else { return String::new() };
     match (metric.n, metric.range()) {

@@ -1,4 +1,4 @@
-//! Who is compared on a screen.
+//! The engines that a screen compares.
 
 use super::block::NAME_MAX;
 use super::line::cut;
@@ -8,11 +8,11 @@ use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::lists::{has_several, unique};
 use kvdyno_analysis::figures::metric::Metrics;
 
-/// Who is compared: the engines; in a run of nothing else the load generator itself.
+/// What is compared: the engines, or in a run of nothing else the load generator itself.
 pub(super) struct Contest<'s> {
     pub(super) summary: &'s Summary,
     pub(super) groups: Vec<&'s Group>,
-    /// In the order of the suite.
+    /// Labels of the engines, in the order of the suite.
     pub(super) labels: Vec<&'s str>,
 }
 
@@ -29,12 +29,12 @@ impl<'s> Contest<'s> {
         Self { summary, groups, labels }
     }
 
-    /// How many they are, in however many parts of the suite.
+    /// Returns the number of engines, each once, in however many parts of the suite it is.
     pub(super) fn engines(&self) -> usize {
         unique(self.groups.iter().map(|group| group.engine_label())).len()
     }
 
-    /// Instructions were counted in place of times.
+    /// Whether instructions were counted in place of times.
     pub(super) fn is_counted(&self) -> bool {
         self.groups.iter().any(|group| group.is_counted())
     }
@@ -45,7 +45,7 @@ impl<'s> Contest<'s> {
         unique(runs.map(|run| run.phase.as_str()))
     }
 
-    /// Anything came to its end.
+    /// Whether there are any figures.
     pub(super) fn has_figures(&self) -> bool {
         let rows = self.groups.iter().flat_map(|group| {
             let runs = group.runs.iter().flat_map(|run| &run.roles).map(|role| &role.metrics);
@@ -54,7 +54,7 @@ impl<'s> Contest<'s> {
         rows.into_iter().any(Metrics::has_values)
     }
 
-    /// As people call the engine of a label; where several begin alike, by what it ends with:
+    /// Returns the name of a label's engine; where several begin alike, the end of the name:
     /// `..k_cache=25%`.
     pub(super) fn name(&self, label: &str) -> String {
         let title = |label: &'s str| {
@@ -74,8 +74,8 @@ impl<'s> Contest<'s> {
         format!("..{}", name.chars().skip(beyond + 2).collect::<String>())
     }
 
-    /// Engines and threads aside, everything is the same for all: data, RAM, volume, durability,
-    /// offered rates.
+    /// Whether everything but engines and threads is the same for all: data, RAM, volume,
+    /// durability, offered rates.
     pub(super) fn is_one_setting(&self) -> bool {
         let all = self.groups.iter();
         let equal_sizes = !has_several(all.clone().map(|group| (group.data_sizes(), group.ram())))

@@ -10,7 +10,7 @@ use kvdyno_analysis::figures::explain::Explained;
 use kvdyno_analysis::figures::group::{Group, RunRow};
 use kvdyno_analysis::figures::metric::Definition;
 
-/// Of these no more than so much is shown where room is short.
+/// The most figures that are shown where room is short.
 const SHORT: usize = 3;
 
 pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
@@ -84,8 +84,10 @@ fn waits(runs: &Runs<'_>, group_runs: &[Option<(&Group, &RunRow)>]) -> Vec<Row> 
     let explained = |group: &Group| -> Option<&Explained> {
         let summary = runs.contest.summary;
         let at = summary.groups.iter().position(|other| std::ptr::eq(other, group))?;
-        summary.explained.iter().find(|one| {
-            one.group == at && one.phase == runs.phase && one.role.as_ref() == Some(&role.role)
+        summary.explained.iter().find(|entry| {
+            entry.group == at
+                && entry.phase == runs.phase
+                && entry.role.as_ref() == Some(&role.role)
         })
     };
     let share = |definition: &'static Definition| {

@@ -17,16 +17,16 @@ use kvdyno_analysis::figures::validity::Validity;
 /// More engines than this do not stand side by side.
 pub(super) const ENGINES_MAX: usize = 4;
 
-/// Where one figure stands for all: as many as fit.
+/// The same limit where instructions are counted: one figure stands for all.
 pub(super) const COUNTED_MAX: usize = 7;
 
-/// Operations of a role, of which the rest is left to the tables.
+/// Operations of a role that are shown; the rest is left to the tables.
 const OPERATIONS_MAX: usize = 4;
 
-/// Of response times that an engine which does nothing has, too.
+/// The note on response times that an engine which does nothing has, too.
 const WAITS: &str = "the null engine's p99 is about the same: waits for a CPU are in it";
 
-/// Footnotes, of which the rest is left to the tables.
+/// Footnotes that are shown; the rest is left to the tables.
 const NOTES_MAX: usize = 3;
 
 /// All blocks.
@@ -224,11 +224,11 @@ impl<'s> Runs<'s> {
             let sources = self.sources(*threads, at, several && !role.open_loop);
             let label = self.row_label(*threads, at);
             let label = if role.open_loop { format!("{label}: p99 us") } else { label };
-            let mut shown = row(label, &sources, figure, notes);
-            if let Some(row) = shown.as_mut().filter(|_| role.open_loop) {
+            let mut new_row = row(label, &sources, figure, notes);
+            if let Some(row) = new_row.as_mut().filter(|_| role.open_loop) {
                 self.mark_waits(&role.role, &sources, &mut row.cells, notes);
             }
-            rows.extend(shown);
+            rows.extend(new_row);
         }
         rows.extend(self.burst(at, notes));
         rows.extend(if role.is_mix() {
@@ -313,10 +313,10 @@ impl<'s> Runs<'s> {
         };
         let figures = figures.into_iter().filter(|(name, _)| is_selected(name));
         let sources = self.sources(last, at, false);
-        let mut named = false;
+        let mut has_prefix = false;
         let mut rows = Vec::new();
         for (name, figure) in figures {
-            let label = match (last, named) {
+            let label = match (last, has_prefix) {
                 (Some(threads), false) => format!("at {threads}: {name}"),
                 (Some(threads), true) => {
                     format!("{:width$}{name}", "", width = format!("at {threads}: ").len())
@@ -324,13 +324,13 @@ impl<'s> Runs<'s> {
                 (None, _) => name.to_owned(),
             };
             let new_rows = row(label, &sources, figure, notes);
-            named |= new_rows.is_some();
+            has_prefix |= new_rows.is_some();
             rows.extend(new_rows);
         }
         rows
     }
 
-    /// `4 threads`; of a role with a fixed number, beside a swept one: `with 4 readers`.
+    /// `4 threads`; for a role with a fixed number, beside a swept one: `with 4 readers`.
     fn row_label(&self, threads: Option<u32>, at: usize) -> String {
         let entry = self.engine_runs(threads).into_iter().flatten().next();
         let groups = self.contest.groups.iter().copied();
@@ -338,7 +338,7 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// The first letter large.
+/// Returns a name with a capital first letter.
 pub(super) fn capitalise(name: &str) -> String {
     match name.get(..1) {
         Some(first) => format!("{}{}", first.to_uppercase(), &name[1..]),

@@ -63,6 +63,6 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
         texts.push(format!("Not complete: kvdyno resume {id} does what is left"));
     }
     texts.push(format!("Report: {}", ending.report));
-    // Half a command, or half a path, is none.
+    // Lines are not cut here: half a command, or half a path, is useless.
     texts.iter().map(|text| Line::plain(kvdyno_record::text::escape_line(text))).collect()
 }

@@ -17,16 +17,16 @@ use kvdyno_record::host::Host;
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::units;
 
-/// Invalid findings, and sentences on what is not known, of which the rest is counted.
+/// Invalid findings and notes that are shown; the others are only counted.
 const SHOWN_MAX: usize = 3;
 
-/// The answer on so many lines.
+/// Lines of the answer at most.
 const ANSWER_LINES: usize = 5;
 
-/// Any other sentence on so many lines.
+/// Lines of any other sentence at most.
 const SENTENCE_LINES: usize = 3;
 
-/// All of it on so many lines: the figures need the others.
+/// Lines of the head at most: the figures need the others.
 const HEAD_MAX: usize = 22;
 
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
@@ -63,7 +63,7 @@ fn answer(summary: &Summary) -> Vec<Line> {
     lines.chain([Line::blank()]).collect()
 }
 
-/// On one line where both fit, else each on its own.
+/// Puts two texts on one line where both fit, else each on its own.
 fn join_if_short(one: &str, other: &str, between: &str) -> Vec<Line> {
     let both = format!("{one}{between}{other}");
     if other.is_empty() || both.chars().count() <= COLUMNS_MAX {
@@ -86,7 +86,7 @@ fn run(summary: &Summary) -> String {
     format!("{name}: {took}, {done}/{planned} cases, {trials}")
 }
 
-/// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; of several what they are.
+/// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; where there are several, their number.
 fn work(summary: &Summary) -> String {
     let contest = Contest::from_summary(summary);
     let groups = || contest.groups.iter();
@@ -143,7 +143,7 @@ fn engines(summary: &Summary) -> String {
     let competes = |info: &&EngineInfo| contest.labels.contains(&info.label.as_str());
     let infos: Vec<&EngineInfo> = summary.engines.iter().filter(competes).collect();
     let classes = has_several(infos.iter().map(|info| info.durability));
-    let named = |info: &&EngineInfo| {
+    let describe = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
         let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
         let label = without_part(&info.label, info.part.as_deref());
@@ -155,7 +155,7 @@ fn engines(summary: &Summary) -> String {
         format!("{name}{}{class}", version.unwrap_or_default())
     };
     // An engine in several parts of a suite is one.
-    let mut words: Vec<String> = unique(infos.iter().map(named));
+    let mut words: Vec<String> = unique(infos.iter().map(describe));
     if let (false, Some(first)) = (classes, infos.first()) {
         let class = first.durability.as_str();
         words.push(match words.len() {
@@ -174,7 +174,7 @@ fn engines(summary: &Summary) -> String {
     words.join(", ")
 }
 
-/// What voids figures stands on every screen.
+/// Returns the findings that void figures, which stand on every screen.
 fn invalid(summary: &Summary) -> Vec<Line> {
     let void = summary.findings.iter().filter(|finding| finding.severity == Severity::Invalid);
     let all: Vec<Vec<Line>> = void
@@ -218,7 +218,7 @@ fn not_done_lines(summary: &Summary) -> Vec<Line> {
     sentence(Some(Tone::Warning), "NOT DONE", &format!(" {}", all.join("; ")), SENTENCE_LINES)
 }
 
-/// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
+/// `VERDICTS all 9 figures decided`; no line for a run that compares nothing.
 fn verdicts(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let remedy = remedy(summary, ending);
     let Some(words) = summary.verdicts.description_with_remedy(remedy.as_deref()) else {

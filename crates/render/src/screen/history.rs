@@ -6,18 +6,18 @@ use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::answers::history::{History, VersionSeries};
 use kvdyno_record::units;
 
-/// What a column is of.
+/// The figures that have a column.
 const RATES: [&str; 2] = ["records_per_s", "ops_per_s"];
 
 /// As many columns as fit beside each other, and as many steps as there is room for.
 pub(super) fn part(history: &History, room: usize) -> Part {
     let rates: Vec<&VersionSeries> =
         history.figures.iter().filter(|series| RATES.contains(&series.figure)).collect();
-    let mut shown = rates.len();
-    let mut lines = lines(history, &rates[..shown]);
-    while shown > 1 && lines.iter().any(|line| line.chars().count() > COLUMNS_MAX) {
-        shown -= 1;
-        lines = self::lines(history, &rates[..shown]);
+    let mut columns = rates.len();
+    let mut lines = lines(history, &rates[..columns]);
+    while columns > 1 && lines.iter().any(|line| line.chars().count() > COLUMNS_MAX) {
+        columns -= 1;
+        lines = self::lines(history, &rates[..columns]);
     }
     let trials = rates.iter().map(|series| series.trials()).max().unwrap_or(0);
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
@@ -33,7 +33,7 @@ pub(super) fn part(history: &History, room: usize) -> Part {
         changes[..fit].iter().map(|text| Line::plain(cut(&format!("  {text}"), COLUMNS_MAX))),
     );
     part.truncate(room);
-    let hidden = [(changes.len() - fit, "steps"), (rates.len() - shown, "rates")];
+    let hidden = [(changes.len() - fit, "steps"), (rates.len() - columns, "rates")];
     let hidden = hidden.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     let hidden: Vec<String> = hidden.collect();
     Part { lines: part, left_out: (!hidden.is_empty()).then(|| hidden.join(", ")) }

@@ -7,13 +7,13 @@ use kvdyno_record::text::escape_line;
 /// Columns of a screen.
 pub const COLUMNS_MAX: usize = 100;
 
-/// A note below figures has so many lines.
+/// Lines of a note below figures at most.
 pub(super) const NOTE_LINES: usize = 2;
 
 /// A line: a first part with its colour, and the rest of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// How the first part is coloured; none: as everything.
+    /// The tone of the first part; none: that of the rest.
     pub tone: Option<Tone>,
     /// The first part.
     pub word: String,
@@ -40,7 +40,7 @@ impl Line {
     }
 }
 
-/// What a part of the screen came to: its lines, and what was left out of it.
+/// A part of the screen: its lines, and what was left out of it.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) lines: Vec<Line>,
@@ -48,7 +48,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Each line as far as a screen shows it.
+    /// Cuts each line to the columns of a screen.
     pub(super) fn cut_lines(mut self) -> Self {
         for line in &mut self.lines {
             line.text = cut(&line.text, COLUMNS_MAX);
@@ -72,7 +72,7 @@ pub(super) fn sentence(tone: Option<Tone>, word: &str, text: &str, lines_max: us
     std::iter::once(first).chain(lines.map(Line::plain)).collect()
 }
 
-/// At most so many columns, on one line.
+/// Cuts a text to so many columns, on one line.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     let text = escape_line(text);
     if text.chars().count() <= columns {

@@ -1,4 +1,4 @@
-//! Shapes that are a list: what became of engines without figures, the jobs of a bare drive, the
+//! Screens that are a list: what became of engines without figures, the jobs of a bare drive, the
 //! points of a search. A line for each, as many as fit.
 
 use super::super::columns::{Row as TableRow, jobs};
@@ -39,7 +39,8 @@ pub(super) fn fit_table(table: &Table, room: usize, what: &str) -> Part {
     Part { lines, left_out }
 }
 
-/// A figure; with `*` where trials are missing; else what became of the engine.
+/// A figure, with its number of trials where some are missing (`3/4`); else what became of the
+/// engine.
 pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
     let format = format::figure_format(definition).text;
     let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
@@ -58,7 +59,8 @@ pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Defi
     }
 }
 
-/// What became of each engine, where none has a figure: in the words of its first case that says.
+/// What became of each engine, where none has a figure: in the words of its first case that has
+/// any.
 pub(super) fn engine_outcomes(contest: &Contest<'_>, room: usize) -> Part {
     let line = |label: &&str| {
         let has_label = |group: &&&Group| group.label == **label;
@@ -120,10 +122,10 @@ const OVER_VOLUME: &str = "over volume";
 /// The columns that only several volumes have.
 const OF_VOLUMES: [&str; 2] = ["volume", OVER_VOLUME];
 
-/// What gives way to them: the name of a job has its block.
+/// The columns that give way to them: the name of a job has its block.
 const OF_ONE_VOLUME: [&str; 4] = ["block", "threads", "spread %", "MB/s"];
 
-/// Of reads and writes each, where a job does both.
+/// A latency; where a job reads and writes, reads and writes have their own.
 fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
     if row.is_pooled() {
         return String::new();

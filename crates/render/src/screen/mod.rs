@@ -2,7 +2,7 @@
 //! and where the rest is. Never more than [`LINES_MAX`] lines of [`COLUMNS_MAX`] columns, whatever
 //! the shape of the run: where it does not fit, something is chosen, and what is left out is said.
 //!
-//! Makes lines of a summary and nothing else; the tables with all figures are `report/tables`'.
+//! Makes lines of a summary and nothing else; [`crate::tables`] has the tables with all figures.
 
 mod block;
 mod cells;
@@ -57,11 +57,11 @@ fn body(summary: &Summary, room: usize) -> Part {
     if !contest.has_figures() && !contest.groups.is_empty() {
         return list::engine_outcomes(&contest, room);
     }
-    // Two versions beside each other are two engines; more are a history, where there is nobody
-    // else.
+    // Two versions beside each other are two engines; more are a history, where there are no other
+    // engines.
     let is_all = |history: &&History| {
-        let of_it = |label: &&str| history.versions.iter().any(|release| release.label == **label);
-        history.versions.len() > 2 && contest.labels.iter().all(of_it)
+        let is_own = |label: &&str| history.versions.iter().any(|release| release.label == **label);
+        history.versions.len() > 2 && contest.labels.iter().all(is_own)
     };
     if let Some(history) = summary.history.first().filter(is_all) {
         return history::part(history, room);
@@ -69,7 +69,7 @@ fn body(summary: &Summary, room: usize) -> Part {
     if contest.groups.is_empty() {
         return list::drives(summary, room);
     }
-    // Counted, they have no rates by which they could be ranked.
+    // Engines whose instructions are counted have no rates to be ranked by.
     let most = if contest.is_counted() { engines::COUNTED_MAX } else { engines::ENGINES_MAX };
     if contest.is_one_setting() && contest.labels.len() <= most {
         for detail in runs::Detail::ALL {

@@ -15,7 +15,7 @@ const NAME: usize = 20;
 /// Columns of a cell, at most.
 const CELL_MAX: usize = 12;
 
-/// Reasons below a setting, of which the rest is left to the table.
+/// Reasons that are shown below a setting; the rest is left to the table.
 const NOTES_MAX: usize = 3;
 
 /// Settings one below the other, as many as fit.
@@ -24,16 +24,16 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let settings = group_equal(main, |a, b| a.setting == b.setting);
     let classes = has_several(summary.rankings.iter().map(|ranking| ranking.durability));
     let mut part = Part::default();
-    let mut left: Vec<String> = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
     let of = if classes { " of the class" } else { "" };
     let aid =
         format!("Place, times behind the best{of}; =: tied there; ~: undecided; ?: below 4 trials");
     for (at, setting) in settings.iter().enumerate() {
         let lines = block(setting, classes);
         let gap = usize::from(at > 0);
-        // A setting is there as a whole, but for the first.
+        // A setting is shown as a whole, except the first.
         if at > 0 && part.lines.len() + gap + lines.len() + 1 > room {
-            left.push(setting_label(setting[0]).to_owned());
+            left_out.push(setting_label(setting[0]).to_owned());
             continue;
         }
         part.lines.extend((0..gap).map(|_| Line::blank()));
@@ -43,11 +43,11 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let more = part.lines.len().saturating_sub(most);
     if more > 0 {
         part.lines.truncate(most);
-        left.push(format!("{more} more rows"));
+        left_out.push(format!("{more} more rows"));
     }
     part.lines.push(Line::plain(cut(&aid, COLUMNS_MAX)));
-    left.push("intervals and other phases: --table ranking".to_owned());
-    part.left_out = Some(left.join("; "));
+    left_out.push("intervals and other phases: --table ranking".to_owned());
+    part.left_out = Some(left_out.join("; "));
     part.cut_lines()
 }
 
@@ -55,7 +55,7 @@ fn setting_label(ranking: &Ranking) -> &str {
     if ranking.setting.is_empty() { "Ranking" } else { &ranking.setting }
 }
 
-/// `update p99`; the operation is what is cut where that is too wide.
+/// `update p99`; where that is too wide, the operation is cut.
 fn title(
     rankings: &[&Ranking],
     (question, op): &(Question, Option<String>),
@@ -95,9 +95,9 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
     let mut lines = vec![Line::with_tone(Tone::Strong, word, text)];
     let mut notes = Footnotes::default();
     for class in group_equal(rankings.iter().copied(), |a, b| a.durability == b.durability) {
-        let asked = [Question::Reads, Question::Mixed, Question::Writes, Question::Scans];
+        let preferred = [Question::Reads, Question::Mixed, Question::Writes, Question::Scans];
         let ranking_for = |question| class.iter().find(|ranking| ranking.question == question);
-        let first = asked.into_iter().find_map(ranking_for);
+        let first = preferred.into_iter().find_map(ranking_for);
         let first = first.or(class.first()).copied();
         let order = first.into_iter().chain(class.iter().copied());
         let engines =
@@ -130,7 +130,7 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
     lines
 }
 
-/// `1 13.2 k` of the best, `3 1.31x` of others, `2= ~` where it cannot be told from the best.
+/// `1 13.2 k` for the best, `3 1.31x` for others, `2= ~` where it cannot be told from the best.
 fn cell(ranking: &Ranking, standing: &Standing, alone: bool, notes: &mut Footnotes) -> String {
     let figure = short_figure(ranking, standing);
     match (standing.format_rank(), figure) {

@@ -4,7 +4,7 @@ use super::contest::Contest;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, RunRow};
 
-/// How much of it is shown.
+/// How much of a phase is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Detail {
     /// The rates at the largest number of threads, and their p99.
@@ -18,25 +18,25 @@ pub(super) enum Detail {
 }
 
 impl Detail {
-    /// From the most.
+    /// All levels, from the most.
     pub(super) const ALL: [Self; 4] = [Self::All, Self::Few, Self::Short, Self::Least];
 
     /// The numbers of threads that are shown, of those there are.
     pub(super) fn threads(self, all: &[Option<u32>]) -> Vec<Option<u32>> {
-        let is_wanted = match self {
+        let most = match self {
             Self::All => all.len(),
             Self::Few => 4,
             Self::Short => 3,
             Self::Least => 1,
         };
-        if all.len() <= is_wanted {
+        if all.len() <= most {
             return all.to_vec();
         }
         // The first and the last, and what lies between them.
-        let step = |at: usize| at * (all.len() - 1) / (is_wanted - 1).max(1);
-        match is_wanted {
+        let step = |at: usize| at * (all.len() - 1) / (most - 1).max(1);
+        match most {
             1 => all[all.len() - 1..].to_vec(),
-            _ => (0..is_wanted).map(|at| all[step(at)]).collect(),
+            _ => (0..most).map(|at| all[step(at)]).collect(),
         }
     }
 }

@@ -19,14 +19,14 @@ const SHORT: usize = 16;
 /// Conditions that give way to the rate and its p99; threads only where all rows have as many.
 const NEEDED_LEAST: [&str; 3] = ["power loss", "durability", "threads"];
 
-/// A group of clients of an engine at a setting; of a load that nothing was measured on the load.
+/// A group of clients of an engine at a setting, or a load that nothing was measured on.
 #[derive(Clone, Copy)]
 struct Row<'s> {
     group: &'s Group,
     run: Option<&'s RunRow>,
     load: Option<&'s LoadRow>,
     clients: Option<Clients<'s>>,
-    /// The first row of its phase, which has the phase's costs.
+    /// Whether it is the first row of its phase, which has the phase's costs.
     first: bool,
 }
 
@@ -34,7 +34,7 @@ struct Row<'s> {
 #[derive(Clone, Copy)]
 struct Clients<'s> {
     role: &'s RoleRow,
-    /// None: it has one kind.
+    /// The operation; none: the role has one kind.
     op: Option<&'s str>,
     metrics: &'s Metrics,
 }
@@ -85,7 +85,7 @@ fn least_needed_column<'s>(columns: &[Column<'s>], rows: &[Row<'s>]) -> usize {
     NEEDED_LEAST.iter().find_map(find).unwrap_or(last)
 }
 
-/// The lines of as many whole sets as fit; of one that is too long, as many as there are.
+/// Returns the lines of as many whole sets as fit; where not even one fits, all the room.
 fn sets_room(sets: &[Vec<Row<'_>>], table: &Table, room: usize) -> usize {
     let notes = table.footnotes.lines().len();
     let head = table.text().lines().count() - notes - table.rows().len();
@@ -111,7 +111,7 @@ fn table<'s>(rows: &[Row<'s>], columns: &[Column<'s>]) -> Table {
     table
 }
 
-/// What a group was measured under, whatever its engine.
+/// The conditions that a group was measured under, without its engine.
 #[derive(PartialEq)]
 struct Setting<'s> {
     data: (u64, u32, u64),
@@ -214,7 +214,7 @@ fn group_by_work(rows: Vec<Row<'_>>) -> Vec<Vec<Row<'_>>> {
     })
 }
 
-/// What distinguishes the rows.
+/// The columns that distinguish the rows.
 fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     let mut columns = vec![left_column("engine", |row| match &row.group.part {
         Some(_) => cut(row.group.engine_label(), NAME_MAX),

@@ -12,7 +12,7 @@ fn ending() -> Ending {
     Ending { run: None, report: "kvdyno report writes runs/run.html".to_owned() }
 }
 
-/// The text; that it is one screen is asserted of every shape.
+/// Returns the text, and asserts that it is one screen.
 fn screen(summary: &Summary) -> String {
     let lines: Vec<String> = lines(summary, &ending()).iter().map(Line::full_text).collect();
     let text = lines.join("\n");
@@ -54,20 +54,20 @@ fn more_engines(fixture: &mut Fixture, names: &[&str]) {
     let cases: Vec<_> =
         fixture.cases.iter().filter(|case| case.record.case.engine == "lmdb").cloned().collect();
     for (at, name) in names.iter().enumerate() {
-        for mut made in cases.clone() {
-            let case = &mut made.record.case;
+        for mut copy in cases.clone() {
+            let case = &mut copy.record.case;
             case.id = case.id.replace("_lmdb_", &format!("_{name}_"));
             case.key = case.key.replace("lmdb", name);
             case.label = (*name).to_owned();
             case.database.loaded_by =
                 case.database.loaded_by.replace("_lmdb_", &format!("_{name}_"));
             case.database.id = case.database.id.replace("lmdb", name);
-            for phase in &mut made.record.phases {
+            for phase in &mut copy.record.phases {
                 for op in phase.roles.iter_mut().flat_map(|role| role.ops.values_mut()) {
                     op.count = op.count * (20 + at as u64) / 15;
                 }
             }
-            fixture.cases.push(made);
+            fixture.cases.push(copy);
         }
     }
     planned(fixture);
@@ -78,8 +78,8 @@ fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
     let of_one = |case: &&FixtureCase| case.record.case.threads == Some(1);
     let cases: Vec<_> = fixture.cases.iter().filter(of_one).cloned().collect();
     for number in numbers {
-        for mut made in cases.clone() {
-            let case = &mut made.record.case;
+        for mut copy in cases.clone() {
+            let case = &mut copy.record.case;
             case.id = case.id.replace("_t1_", &format!("_t{number}_"));
             case.key = case.key.replace("t1", &format!("t{number}"));
             (case.threads, case.threads_swept) = (Some(*number), Some(*number));
@@ -88,10 +88,10 @@ fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
                     drive.roles[0].threads = *number;
                 }
             }
-            for phase in made.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
+            for phase in copy.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
                 phase.roles[0].threads = *number;
             }
-            fixture.cases.push(made);
+            fixture.cases.push(copy);
         }
     }
     planned(fixture);
@@ -258,7 +258,7 @@ fn a_target_rate_shows_response_times() {
     }
     planned(&mut fixture);
     insta::assert_snapshot!("target_rate", screen(&fixture.summary()));
-    // As slow where nothing is stored.
+    // Response times are as slow where nothing is stored.
     let is_null = |case: &&mut FixtureCase| case.record.case.engine == "null";
     assert!(!screen(&fixture.summary()).contains("waits for a CPU"));
     let reads = |case: &&FixtureCase| case.record.case.id.contains("_t1_");
@@ -274,15 +274,15 @@ fn a_target_rate_shows_response_times() {
 fn several_settings_have_a_row_each() {
     let mut fixture = distinct(2);
     let cases = fixture.cases.clone();
-    for mut made in cases {
-        let case = &mut made.record.case;
+    for mut copy in cases {
+        let case = &mut copy.record.case;
         case.id = format!("{}_small", case.id);
         case.key = format!("{} small", case.key);
         case.database.loaded_by = format!("{}_small", case.database.loaded_by);
         case.ram_limit_bytes = Some(7 << 20);
-        made.record.ram_limit.requested_bytes = Some(7 << 20);
-        made.record.ram_limit.enforced_by = None;
-        fixture.cases.push(made);
+        copy.record.ram_limit.requested_bytes = Some(7 << 20);
+        copy.record.ram_limit.enforced_by = None;
+        fixture.cases.push(copy);
     }
     planned(&mut fixture);
     let text = screen(&fixture.summary());

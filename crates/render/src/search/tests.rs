@@ -35,7 +35,7 @@ fn two_points(engine: &str, target: &str) -> Fixture {
     fixture
 }
 
-/// The work of a case.
+/// The mix of a case's measured phase.
 fn drive(case: &mut FixtureCase) -> &mut Mix {
     let mut works = case.record.case.phases.iter_mut().map(|phase| &mut phase.work);
     let measured = works.find_map(|work| match work {
@@ -179,7 +179,7 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     search.axis = Axis::Rate { role: "readers".to_owned() };
     search.between = None;
     let alone = answered(fixture, false);
-    // Both are without a rate: as fast as it goes.
+    // Both points are without a rate: as fast as it goes.
     let most = alone.between.unwrap();
     let done = |done: &[Option<f64>]| done.iter().flatten().copied().fold(0.0, f64::max);
     assert!(most.high as f64 >= 0.99 * done(&alone.fastest.unwrap().done_per_s));
@@ -209,10 +209,10 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     }
     // What was offered tells the points apart in every table.
     fixture.replan();
-    for shown in tables::all(&fixture.summary(), false) {
-        let text = shown.table.text();
-        assert!(text.contains("offered"), "{}: {text}", shown.title);
-        let run = shown.title.starts_with("Run");
+    for titled in tables::all(&fixture.summary(), false) {
+        let text = titled.table.text();
+        assert!(text.contains("offered"), "{}: {text}", titled.title);
+        let run = titled.title.starts_with("Run");
         assert!(!run || text.contains("10.0 k/s") && text.contains("20.0 k/s"), "{text}");
     }
     let answer = answered(fixture, false);

@@ -38,7 +38,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     Some(Titled { name: "claims", title, table, aid: AID.to_owned() })
 }
 
-/// A value with its unit.
+/// Returns how a claim's values are shown with their unit.
 fn value_format(claim: &Claimed) -> fn(f64) -> String {
     match claim.unit() {
         Some("ns") => |ns| units::duration(ns as u64),
@@ -61,7 +61,7 @@ fn value(claim: &Claimed) -> String {
 fn interval(claim: &Claimed) -> String {
     let text = value_format(claim);
     match &claim.points[..] {
-        [one] => match one.low.zip(one.high) {
+        [point] => match point.low.zip(point.high) {
             Some((low, high)) => format!("{} to {}", text(low), text(high)),
             None => "-".to_owned(),
         },

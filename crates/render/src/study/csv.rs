@@ -14,7 +14,7 @@ pub(crate) type Point<'s> = (&'s Claimed, Option<&'s ClaimPoint>);
 /// A column: its name, and what is in it.
 type Column = (&'static str, fn(&Figure<'_>) -> Cell);
 
-/// The same of claims.
+/// A column of claims: its name, and what is in it.
 type ClaimColumn = (&'static str, fn(&Point<'_>) -> Cell);
 
 pub(crate) const PUBLISHED: [Column; 26] = [
@@ -77,7 +77,7 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
     Ok(tables)
 }
 
-/// Every published figure; a row that was given up has none, and is there.
+/// Every published figure; a row that was given up has none, and is listed without one.
 pub(crate) fn figures(study: &StudyComparison) -> impl Iterator<Item = Figure<'_>> {
     study.published.iter().flat_map(move |row| {
         let values: Vec<_> = row.values.iter().map(Some).collect();
@@ -86,7 +86,7 @@ pub(crate) fn figures(study: &StudyComparison) -> impl Iterator<Item = Figure<'_
     })
 }
 
-/// Every point of each claim; a claim without one is there.
+/// Every point of each claim; a claim without points is listed without one.
 pub(crate) fn points(summary: &Summary) -> impl Iterator<Item = Point<'_>> {
     summary.claims.iter().flat_map(|claim| {
         let points: Vec<_> = claim.points.iter().map(Some).collect();

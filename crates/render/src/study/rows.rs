@@ -1,5 +1,5 @@
-//! Published rows among those of a run's own tables: each below the row that it is like, those that
-//! are like none at the end with an empty row of the run's and the reason.
+//! Published rows among those of a run's own tables. Each stands below the row that it is like;
+//! those that are like none stand at the end, below an empty row of the run with the reason.
 
 use super::format_published;
 use crate::columns::{CellSource, Column, Kind, Row};
@@ -30,12 +30,12 @@ impl<'s> StudyRows<'s> {
         Self { study, rows: all.filter(|row| row.matches == kind_name).collect() }
     }
 
-    /// There are such.
+    /// Whether there are any.
     pub(crate) fn is_some(&self) -> bool {
         !self.rows.is_empty()
     }
 
-    /// The lines below a row of the run's.
+    /// The published lines below a row of the run.
     pub(crate) fn below(
         &self,
         row: &Row<'_>,
@@ -54,7 +54,8 @@ impl<'s> StudyRows<'s> {
         like.map(|published| self.line(published, columns, notes)).collect()
     }
 
-    /// The lines that no row of the run's is like, each below an empty one with the reason.
+    /// The published lines that are like no row of the run, each below an empty one with the
+    /// reason.
     pub(crate) fn unmatched_lines(
         &self,
         columns: &[&Column],
@@ -85,7 +86,7 @@ impl<'s> StudyRows<'s> {
     }
 }
 
-/// What this run has not.
+/// The empty row of the run above a published one, with the reason.
 fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<String> {
     let mark = row.why_none.as_ref().map(|why| format!("- {}", notes.mark(why)));
     let cells = columns.iter().enumerate().map(|(at, column)| match column.from {
@@ -96,7 +97,7 @@ fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<Str
     cells.collect()
 }
 
-/// What stands first: the engine, of a drive which, and what the table has no column for.
+/// The first words of a row: the engine or the drive, and what the table has no column for.
 fn name(row: &Published, columns: &[&Column]) -> String {
     let selectors = &row.selectors;
     let first = selectors.engine.clone().or_else(|| selectors.drive.clone());
@@ -120,7 +121,7 @@ fn figure(row: &Published, column: &Column) -> Option<String> {
     Some(row.value(definition.name).map(format_published).unwrap_or_default())
 }
 
-/// What a published row says under a title of words.
+/// The text of a published row in a column of words.
 fn row_text(row: &Published, title: &str) -> String {
     let selectors = &row.selectors;
     let text = match title {
@@ -140,7 +141,7 @@ fn row_text(row: &Published, title: &str) -> String {
     text.unwrap_or_default()
 }
 
-/// As printed, else from its I/Os per second.
+/// The published MB/s, else computed from the I/Os per second.
 fn megabytes(row: &Published) -> String {
     let print = |bytes: f64| format::ratio(bytes / 1e6);
     if let Some(printed) = row.value("user_bytes_per_s") {

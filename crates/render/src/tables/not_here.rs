@@ -8,10 +8,10 @@ pub(super) fn table(summary: &Summary) -> Titled {
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));
     table.lead = Some(columns.len() - 1);
     for omitted in &summary.run.left_out {
-        let named = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".to_owned());
+        let or_dash = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".to_owned());
         let (part, volume, tier) =
-            (named(&omitted.part), named(&omitted.volume), named(&omitted.tier));
-        let phase = named(&omitted.phase);
+            (or_dash(&omitted.part), or_dash(&omitted.volume), or_dash(&omitted.tier));
+        let phase = or_dash(&omitted.phase);
         table.row(&[part, omitted.engine.clone(), volume, tier, phase, omitted.reason.clone()]);
     }
     let title = "Not run here: cells that stay empty".into();

@@ -199,14 +199,15 @@ fn a_column_that_the_suite_asks_for_needs_no_wide() {
         assert!(wide.iter().any(|other| other == title), "{title}: {wide:?}");
     }
     fixture.plan.columns = ColumnName::ALL.iter().map(|(_, column)| *column).collect();
-    let shown = titles(&fixture, false);
+    let requested = titles(&fixture, false);
     for title in names {
-        assert!(shown.iter().any(|other| other == title), "{title}: {shown:?}");
+        assert!(requested.iter().any(|other| other == title), "{title}: {requested:?}");
     }
-    assert!(!shown.iter().any(|title| title == "p90 us"), "{shown:?}");
+    assert!(!requested.iter().any(|title| title == "p90 us"), "{requested:?}");
 }
 
-/// A row a rank, wherever tables are written; of a crew of many those that are not like the others.
+/// Each rank has a row, wherever tables are written; a crew of many shows those that are not like
+/// the others.
 #[test]
 fn ranks_of_a_crew_have_a_table() {
     let fixture = Fixture::with_crew();

@@ -6,7 +6,7 @@ use kvdyno_analysis::judge::versus::Versus;
 use kvdyno_analysis::judge::versus::explanation::{CounterChange, Explanation, Ledger, TimeChange};
 use kvdyno_record::units;
 
-/// Parts of the time that changed by less than this share of it are not told.
+/// Parts of the time that changed by less than this share of it are not listed.
 const PART_LEAST: f64 = 0.002;
 
 const OF_INSTRUCTIONS: &str = "\

@@ -129,7 +129,7 @@ fn two_single_runs_have_ratios_and_no_verdict() {
     assert_eq!(versus.gate.as_ref().unwrap().result, GateResult::CannotJudge);
     assert_eq!((versus.counts.judged, versus.counts.regressed), (0, 0));
     insta::assert_snapshot!("two_runs", text_of(&versus));
-    // Two of each are enough to begin with.
+    // Two runs of each side are enough to begin with.
     let runs = four("run", |_| ());
     let sides = Sides::Runs { base: &runs[..2], new: &runs[2..] };
     assert!(Versus::compare(&sides, &question(None)).unwrap().counts.judged > 0);
@@ -292,7 +292,7 @@ fn volumes_of_one_name_that_differ_are_told() {
     assert_eq!(differences, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
 }
 
-/// As much swap under another compression is told; twice as much is other work.
+/// As much swap under another compression is listed as a difference; twice as much is other work.
 #[test]
 fn memory_tiers_of_one_name_that_differ_are_told() {
     let with = |bytes: u64, compression: &str| {
@@ -302,8 +302,8 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
             case.case.tier = Some(Tier { name: "z".to_owned(), memory });
             let compression = Some(compression.to_owned());
             let swap = Some(SwapRecord { bytes, compression, ..SwapRecord::default() });
-            let had = TierRecord { name: "z".to_owned(), swap, ..TierRecord::default() };
-            case.ram_limit.tier = Some(had);
+            let tier_record = TierRecord { name: "z".to_owned(), swap, ..TierRecord::default() };
+            case.ram_limit.tier = Some(tier_record);
         });
         record.figures.run.id += &format!("{bytes}{compression}");
         record
@@ -336,14 +336,14 @@ fn another_method_is_refused() {
 
 #[test]
 fn figures_are_known_by_their_names() {
-    let named = |name: &str| FigureChoice::from_names(&[name.to_owned()]);
-    assert!(named("ops_per_s").is_ok());
-    let error = named("p99_99").unwrap_err();
+    let choose = |name: &str| FigureChoice::from_names(&[name.to_owned()]);
+    assert!(choose("ops_per_s").is_ok());
+    let error = choose("p99_99").unwrap_err();
     assert_eq!(
         error.known,
         ["service_ns_p99_99", "response_ns_p99_99", "submit_ns_p99_99", "completion_ns_p99_99"]
     );
-    assert!(named("nonsense").unwrap_err().known.len() > 50);
+    assert!(choose("nonsense").unwrap_err().known.len() > 50);
 }
 
 #[test]
@@ -397,7 +397,8 @@ fn a_mix_is_compared_operation_by_operation() {
     }
 }
 
-/// An older version has no `rocksdb_get_into_buffer`: what its reads take longer may be the call's.
+/// An older version has no `rocksdb_get_into_buffer`: its reads may take longer because of the
+/// call.
 #[test]
 fn versions_read_by_different_calls_are_marked_at_their_reads() {
     let mut fixture = Fixture::with_versions(&["LMDB", "RocksDB"]);

@@ -115,17 +115,18 @@ pub(super) fn sheet(
     draw(&panels, &series)
 }
 
-/// Of several operations each has a chart: its number from 1, its name and its figures.
+/// Returns the operations of a role that have a chart each: number from 1, name and figures. A
+/// single operation has number 0, and the role's name.
 fn charted_operations(role: &RoleRow) -> Vec<(usize, String, &Metrics)> {
     let each = role.metrics_by_operation().enumerate();
-    let named = each.map(|(at, (op, metrics))| {
+    let operations = each.map(|(at, (op, metrics))| {
         if role.is_mix() {
             (at + 1, role.operation_label(Some(op)), metrics)
         } else {
             (0, role.role.clone(), metrics)
         }
     });
-    named.collect()
+    operations.collect()
 }
 
 fn new_chart<'p>(
@@ -176,7 +177,7 @@ impl Point {
     }
 }
 
-/// For each group the number of its series, and the series' names: the engine, and of the rest what
+/// Returns the number of each group's series, and the series' names: the engine, and what else
 /// tells them apart. The load generator is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let drawn = || groups.iter().filter(|group| group.competes());
@@ -204,9 +205,9 @@ fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
             continue;
         }
         let name = name(group);
-        let known = names.iter().position(|known| *known == name);
-        of_group.push(Some(known.unwrap_or(names.len())));
-        if known.is_none() {
+        let place = names.iter().position(|other| *other == name);
+        of_group.push(Some(place.unwrap_or(names.len())));
+        if place.is_none() {
             names.push(name);
         }
     }
@@ -250,7 +251,7 @@ impl Panel<'_> {
         Ok(())
     }
 
-    /// What is drawn lies below the row `head`.
+    /// Returns the chart of the numbers below the row `head`.
     fn chart(&self, head: u32) -> Chart {
         let (first, last) = (head + 1, head + self.cells.len() as u32);
         let mut chart = Chart::new(self.kind);

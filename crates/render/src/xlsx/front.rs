@@ -18,16 +18,16 @@ const COLUMNS: [Heading; 4] = [
     heading("", 40, Words),
 ];
 
-/// There where the drive was measured by itself.
+/// This sheet exists where the drive was measured by itself.
 const DRIVE: &str = "Drive";
 
-/// There where several engines do equal work.
+/// This sheet exists where several engines do equal work.
 const RANKING: &str = "Ranking";
 
-/// There where a study stands beside the run.
+/// This sheet exists where a study stands beside the run.
 const PUBLISHED: &str = "Published";
 
-/// There where the suite claims anything.
+/// This sheet exists where the suite claims anything.
 const CLAIMS: &str = "Claims";
 
 const SHEETS: [(&str, &str); 12] = [

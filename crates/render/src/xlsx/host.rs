@@ -27,16 +27,16 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Sheet> {
     names.sort();
     names.dedup();
     for name in names {
-        let [was, is] = [before.get(name), after.get(name)];
-        let changed = summary.host_after.is_some() && was != is && name != "at_unix_ns";
+        let [earlier, later] = [before.get(name), after.get(name)];
+        let changed = summary.host_after.is_some() && earlier != later && name != "at_unix_ns";
         let mark = if changed { Cell::text("changed") } else { Cell::Empty };
-        sheet.row(&[Cell::text(name), cell(was), cell(is), mark])?;
+        sheet.row(&[Cell::text(name), cell(earlier), cell(later), mark])?;
     }
     sheet.filter()?;
     Ok(sheet)
 }
 
-/// Each leaf by its path; what the host does not say is left out.
+/// Adds each leaf by its path; what the host does not report is left out.
 fn flatten(path: &str, value: &Value, facts: &mut BTreeMap<String, Value>) {
     match value {
         Value::Null => {}

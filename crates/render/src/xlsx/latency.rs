@@ -35,7 +35,7 @@ const HEADINGS: [Heading; 20] = [
     heading("why cells are empty", 60, Plain),
 ];
 
-/// The column that is drawn.
+/// The column that charts draw.
 pub(super) const P99: &str = "p99, us";
 
 /// A line for each role and each of its operations; others for response times, and for the parts of
@@ -77,7 +77,7 @@ fn clocks(row: &Row<'_>) -> Vec<(Clock, &'static str)> {
 }
 
 fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
-    // Of the others the mean is not kept.
+    // The mean of other times is not kept.
     let mean = row.metric(&c::SERVICE_MEAN).filter(|_| clock == Clock::Service);
     let times = c::times(clock).map(|definition| row.metric(definition));
     let times: Vec<Option<&Metric>> = std::iter::once(mean).chain(times).collect();

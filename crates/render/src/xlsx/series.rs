@@ -7,8 +7,8 @@ use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;
 
-/// Rows that a viewer still opens, and a workbook in memory has room for: all of them are in
-/// `series.csv`. Cases past it are left out whole, and that is said.
+/// Most rows: as many as a viewer still opens, and a workbook in memory has room for. Cases past it
+/// are left out whole, and the workbook says so; `series.csv` has all.
 const ROWS_MAX: usize = 50_000;
 
 const HEADINGS: [Heading; 14] = [
@@ -31,7 +31,7 @@ const LENGTH: u16 = 8;
 const COUNT: u16 = 9;
 const SERVICE: u16 = 10;
 
-/// The sheet, and what there was no room for.
+/// The sheet, and the number of cases that there was no room for.
 pub(super) struct Series {
     pub(super) sheet: Sheet,
     pub(super) cases_left_out: usize,

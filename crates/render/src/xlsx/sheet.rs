@@ -26,9 +26,9 @@ impl Show {
 /// A column's head.
 #[derive(Clone, Debug)]
 pub(super) struct Heading {
-    /// What it is, its unit last.
+    /// The title, with the unit last.
     pub(super) title: &'static str,
-    /// In characters.
+    /// Width of the column, in characters.
     pub(super) width: u16,
     /// How its numbers are shown.
     pub(super) show: Show,
@@ -89,7 +89,7 @@ impl Sheet {
         self.name
     }
 
-    /// Where the next row will be.
+    /// Returns the number of the next row.
     pub(super) fn next_row(&self) -> u32 {
         self.next_row
     }
@@ -131,38 +131,38 @@ impl Sheet {
         self.next_row += rows;
     }
 
-    /// Rows that can be folded away below the one before them.
+    /// Lets rows be folded away below the one before them.
     pub(super) fn fold(&mut self, first: u32, last: u32) -> Result<(), XlsxError> {
         self.inner.group_symbols_above(true);
         self.inner.group_rows(first, last)?;
         Ok(())
     }
 
-    /// Rows can be chosen by their headings' arrows.
+    /// Lets rows be filtered by the headings' arrows.
     pub(super) fn filter(&mut self) -> Result<(), XlsxError> {
         let last = u16::try_from(self.columns.len()).unwrap_or(1).saturating_sub(1);
         self.inner.autofilter(0, 0, self.next_row.saturating_sub(1), last)?;
         Ok(())
     }
 
-    /// A chart with its corner on a cell.
+    /// Adds a chart with its corner on a cell.
     pub(super) fn chart(&mut self, row: u32, column: u16, chart: &Chart) -> Result<(), XlsxError> {
         self.inner.insert_chart(row, column, chart)?;
         Ok(())
     }
 
-    /// To go into a workbook.
+    /// Returns the worksheet, to go into a workbook.
     pub(super) fn finish(self) -> Worksheet {
         self.inner
     }
 }
 
-/// `C7`.
+/// Returns the address of a cell: `C7`.
 pub(super) fn address(row: u32, column: u16) -> String {
     utility::row_col_to_cell(row, column)
 }
 
-/// On one line, harmless, and no longer than a cell may be.
+/// Returns a text on one line, harmless, and no longer than a cell may be.
 fn cell_text(text: &str) -> String {
     let line = escape_line(text);
     match line.char_indices().nth(TEXT_MAX) {

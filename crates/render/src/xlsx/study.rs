@@ -8,13 +8,14 @@ use crate::study::{CLAIMS, Figure, PUBLISHED, figures, points};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::metric::Metric;
 
-/// In the workbook the row of the run itself stands in the place of its number.
+/// The column that the workbook leaves out, since it has the row of the run itself in place of its
+/// number.
 const NUMBERS: &str = "own_groups";
 
-/// What stands behind a published figure: the run's own.
+/// The run's own figure beside a published one, with the label of its group.
 type OwnFigure<'s> = Option<(&'s str, &'s Metric)>;
 
-/// A column of that: its name, its width, and what is in it.
+/// A column of the run's own figure: its name, its width, and what is in it.
 type Column = (&'static str, u16, fn(&OwnFigure<'_>) -> Cell);
 
 const HERE: [Column; 6] = [
@@ -47,7 +48,7 @@ pub(super) fn published_sheet(summary: &Summary) -> anyhow::Result<Option<Sheet>
     Ok(Some(sheet))
 }
 
-/// The run's figures that a published one stands beside; where there is none, an empty place.
+/// Returns the run's figures beside a published one; where there is none, an empty place.
 fn own_figures<'s>((_, row, value): &Figure<'s>, summary: &'s Summary) -> Vec<OwnFigure<'s>> {
     let figures = row.own.iter().filter_map(|seat| {
         let mut metrics = seat.metrics(summary).into_iter().flat_map(|metrics| &metrics.0);
@@ -71,7 +72,7 @@ pub(super) fn claims(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
     Ok(Some(sheet))
 }
 
-/// Sentences have room, and break.
+/// Returns the heading of a column; columns of sentences are wide, and break lines.
 fn column_heading(name: &'static str) -> Heading {
     let (width, show): (u16, Show) = match name {
         "claim" | "holds" | "doubt" | "why" | "why_none" | "point_why" => (50, Words),

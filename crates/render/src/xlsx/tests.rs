@@ -238,7 +238,7 @@ fn a_role_stands_with_its_own_threads() {
 fn formulas_come_to_the_numbers_that_are_cached() {
     let mut fixture = Fixture::new();
     for trial in ["lmdb_t2_r1", "lmdb_t2_r2"] {
-        // One thread stalled at its end: counts are divided by what is no thread's own window.
+        // One thread stalled at its end: counts are divided by a window that is no thread's own.
         let phase = fixture.case(trial).phase("measure");
         let readers = phase.roles.iter_mut().find(|role| role.role == "readers").unwrap();
         let operations = readers.ops["get"].count / 2;

@@ -14,10 +14,10 @@ use kvdyno_analysis::figures::trials::Trials;
 use kvdyno_analysis::stats::median;
 use std::collections::BTreeMap;
 
-/// By number: a group, its phase, and its role or 0.
+/// The numbers of a group, its phase and its role, and of an operation from 1; 0: the whole role.
 pub(super) type RowKey = (usize, usize, usize, usize);
 
-/// Group, phase and role, and of an operation its number from 1.
+/// Returns the key of a row.
 pub(super) fn key(row: &Row<'_>) -> RowKey {
     let (group, run, role) = row.position();
     let op = row.role.zip(row.op).and_then(|((_, role), op)| {
@@ -30,9 +30,9 @@ pub(super) fn key(row: &Row<'_>) -> RowKey {
 /// A table, and where its lines of all trials are.
 pub(super) struct Placed {
     pub(super) sheet: Sheet,
-    /// The row of a place.
+    /// The line of each row, by its key.
     pub(super) rows: BTreeMap<RowKey, u32>,
-    /// The column of a heading.
+    /// The column of each heading.
     pub(super) columns: BTreeMap<&'static str, u16>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn trials<'s>(evidence: &'s Evidence, summary: &Summary) -> Vec<Trial
     of_groups.collect()
 }
 
-/// Writes a table; none where there are no rows, but of those that are always there.
+/// Writes a table; none where there are no rows, unless the table is always there.
 pub(super) fn write(
     kind: &Kind,
     summary: &Summary,
@@ -86,7 +86,7 @@ pub(super) fn write(
         writer.line(at, &trials[row.at])?;
     }
     writer.sheet.filter()?;
-    // Charts find those of whole roles.
+    // Charts find the lines of whole roles only.
     let placed = rows.iter().zip(&writer.lines).filter(|(row, _)| row.op.is_none());
     let rows = placed.map(|(row, line)| (key(row), *line)).collect();
     Ok(Some(Placed { sheet: writer.sheet, rows, columns: writer.places }))
@@ -152,7 +152,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The number of all trials, as the formula that makes it of the lines below.
+    /// The number of all trials, as the formula that computes it from the lines below.
     fn summary_cell(&self, at: usize, column: &Column, readings: &[Option<f64>]) -> Cell {
         let row = &self.rows[at];
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
@@ -240,7 +240,7 @@ fn verdict(beside: &RelativeTo) -> &'static str {
     }
 }
 
-/// Each reason once.
+/// Returns the reasons why figures are missing, each once.
 fn missing(metrics: &Metrics) -> Cell {
     let reasons = unique(metrics.0.iter().filter_map(|metric| metric.missing.as_deref()));
     if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) }

@@ -20,7 +20,7 @@ use kvdyno_record::workload::{Data, KeyFormat, Op};
 /// A phase that an engine skips, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkippedPhase {
-    /// Its index among the suite's phases.
+    /// The phase's index among the suite's phases.
     pub(crate) phase: usize,
     pub(crate) why: String,
 }
@@ -74,7 +74,8 @@ pub(crate) fn check(
     Vec::new()
 }
 
-/// Each phase once, and the later phases that depend on what it would have inserted or deleted.
+/// Returns the phases with an operation that the engine lacks, each once, and later phases that
+/// depend on records which a skipped phase would have changed.
 fn find_skipped_phases(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
     let mut skipped: Vec<SkippedPhase> = Vec::new();
     let mut changes: Option<usize> = None;
@@ -192,11 +193,11 @@ struct TimesToLive {
     span: Span,
     shortest_ns: u64,
     longest_ns: u64,
-    /// They must be whole units of the engine; others are rounded up.
+    /// They must be whole units of the engine; recorded ones are rounded up.
     are_whole: bool,
 }
 
-/// All times to live of a role: of its operations, or of its trace.
+/// Returns all times to live of a role: those of its operations, or of its trace.
 fn times_to_live(role: &Role) -> Vec<TimesToLive> {
     let typed = role.entries().iter().filter_map(|entry| entry.ttl.as_ref());
     let typed = typed.map(|At { span, value: Nanoseconds(ttl_ns) }| TimesToLive {
@@ -218,7 +219,7 @@ fn times_to_live(role: &Role) -> Vec<TimesToLive> {
     typed.chain(recorded).collect()
 }
 
-/// Why the engine cannot keep such times to live, in brief and as a message.
+/// Returns the reason that the engine cannot keep such times to live, in brief and as a message.
 fn lacks_ttl(description: &Description, times: &TimesToLive) -> Option<(String, String)> {
     let name = &description.name;
     let Some(TimeToLive { unit_ns, longest_ns }) = description.capabilities.time_to_live else {
@@ -236,7 +237,7 @@ fn lacks_ttl(description: &Description, times: &TimesToLive) -> Option<(String, 
     Some((format!("it keeps times to live of at most {most}"), message))
 }
 
-/// Keys of one kind only: numbers in their order.
+/// Refuses keys that are not ordered numbers, the only kind that the engine takes.
 fn check_key(
     typed: &Typed,
     description: &Description,
@@ -264,7 +265,7 @@ fn check_key(
     }
 }
 
-/// The key format.
+/// Returns the name of the key format.
 fn key_format_name(data: &Data) -> &'static str {
     match data.key.format {
         KeyFormat::Hex => "hex",
@@ -305,7 +306,7 @@ fn check_sizes(
         let mistake = mistakes.at(span, format!("{name} takes no keys of {key_bytes} bytes"));
         mistake.label(format!("expected at most {most}"));
     }
-    // As it is stored.
+    // The length of a stored value: `pack` joins several records in one.
     let pack = engine.pack.as_ref().map_or(1, |pack| u64::from(pack.value.0.max(1)));
     let value_bytes = data.value.size.max().saturating_mul(pack);
     let by_sectors = abilities.bare_drive && !engine.options.is_buffered();

@@ -1,4 +1,5 @@
-//! Engines that run as somebody else's server. Actions that would change that server are refused.
+//! Engines on attached servers, which kvdyno does not run. Actions that would change such a server
+//! are refused.
 
 use crate::written::engine::Engine;
 use crate::written::mistake::Mistakes;
@@ -12,17 +13,17 @@ pub(crate) fn check(part: &Part, engine: &Engine, limited: bool, mistakes: &mut 
         return;
     }
     let label = &engine.label.0;
-    let ours = "expected an engine that kvdyno starts itself with this";
+    let expected = "expected an engine that kvdyno starts itself with this";
     if limited {
         let what = format!("cannot limit the RAM of {label}: kvdyno does not run this server");
         mistakes
             .at(&engine.pick.span, what)
-            .label(ours)
+            .label(expected)
             .help("use --no-ram-limit to run all engines without limits");
     }
     if !part.typed.volume.is_empty() {
         let what = format!("cannot put {label} on a volume: kvdyno does not run this server");
-        mistakes.at(&engine.pick.span, what).label(ours);
+        mistakes.at(&engine.pick.span, what).label(expected);
     }
     for phase in &part.typed.phase {
         let (span, what) = match &phase.value {
@@ -31,6 +32,6 @@ pub(crate) fn check(part: &Part, engine: &Engine, limited: bool, mistakes: &mut 
             _ => continue,
         };
         let what = format!("{label} cannot be {what}: kvdyno does not run this server");
-        mistakes.at(span, what).label(ours);
+        mistakes.at(span, what).label(expected);
     }
 }

@@ -25,8 +25,8 @@ const TEXT_MAX: usize = 300;
 const NEEDS: [&str; 8] =
     ["engine", "volume", "part", "tier", "threads", "cpus", "memory", "data_to_ram"];
 
-/// The claims. Mistakes in a claim are shown at its line. Records and RAM in claims are scaled like
-/// those of their parts.
+/// Resolves the claims. Mistakes in a claim are shown at its line. Records and RAM in claims are
+/// scaled like those of their parts.
 pub(crate) fn check_claims(
     claims: &[ClaimTable],
     names: &Names,
@@ -46,7 +46,7 @@ pub(crate) fn check_claims(
     claims
 }
 
-/// The claim, with the names of its cells split.
+/// Parses a claim and splits the names of its cells; `None`: it has mistakes.
 fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option<Claim> {
     let text = &typed.text;
     if text.trim().is_empty() || text.chars().any(is_steering) || text.chars().count() > TEXT_MAX {
@@ -54,8 +54,8 @@ fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option
         mistake.label(format!("expected 1 to {TEXT_MAX} characters without line breaks"));
     }
     let span = &typed.holds.span;
-    let written = match grammar::read(&typed.holds) {
-        Ok(written) => written,
+    let mut relation = match grammar::read(&typed.holds) {
+        Ok(relation) => relation,
         Err(ParseError { word, expected }) => {
             let message = match word.as_str() {
                 "" => "the claim ends too early".to_owned(),
@@ -65,7 +65,6 @@ fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option
             return None;
         }
     };
-    let mut relation = written;
     let mut valid = true;
     for cell in grammar::cells_mut(&mut relation) {
         valid &= check(cell, span, names, mistakes);
@@ -143,7 +142,7 @@ fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -
     is_known
 }
 
-/// `volume flash-raw`, `cpus 16`.
+/// Parses a requirement: `volume flash-raw`, `cpus 16`.
 fn parse_need(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Option<Need> {
     let (what, argument) = written.split_once(' ').unwrap_or((written.as_str(), ""));
     let argument = argument.trim();

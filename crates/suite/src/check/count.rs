@@ -42,8 +42,9 @@ fn check_phase(phase: &Measure, mistakes: &mut Mistakes) {
         mistakes.at(&duration.span, what).label("expected `operations` instead");
     }
     for role in phase.role.iter() {
-        let one = |threads: &At<Threads>| matches!(threads.value, Threads::Sweep | Threads::Are(1));
-        if let Some(threads) = role.threads.as_ref().filter(|threads| !one(threads)) {
+        let may_be_one =
+            |threads: &At<Threads>| matches!(threads.value, Threads::Sweep | Threads::Are(1));
+        if let Some(threads) = role.threads.as_ref().filter(|threads| !may_be_one(threads)) {
             let what = "instructions are counted for one thread per role";
             mistakes.at(&threads.span, what).label("expected 1, or no `count`");
         }

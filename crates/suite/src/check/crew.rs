@@ -38,8 +38,8 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
                     .label("expected no `evict` or `reopen`, or no [crew]");
             }
             Phase::Load(load) if inserts => {
-                let drawn = load.order.as_ref().filter(|order| order.value == LoadOrder::Drawn);
-                if let Some(order) = drawn {
+                let order = load.order.as_ref();
+                if let Some(order) = order.filter(|order| order.value == LoadOrder::Drawn) {
                     let what = "a crew that inserts cannot know which drawn keys exist";
                     mistakes.at(&order.span, what).label("expected \"random\", or no insert");
                 }
@@ -50,7 +50,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Checks the crew by itself.
+/// Checks `[crew]` by itself.
 fn check_table(crew: &CrewTable, mistakes: &mut Mistakes) {
     let mut names = HashSet::new();
     for host in crew.hosts.iter() {
@@ -88,7 +88,7 @@ fn role_has_op(role: &Role, is_one: impl Fn(&Op) -> bool) -> bool {
     role.entries().iter().any(|entry| is_one(&entry.op))
 }
 
-/// `inserts`: some role of the suite inserts.
+/// Checks a measured phase of a crew; `inserts`: some role of the suite inserts.
 fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
     if let Some(operations) = measure.operations.as_ref().filter(|_| measure.role.len() > 1) {
         let what = "each rank counts its own operations: ranks would end the other roles at \
@@ -141,7 +141,7 @@ pub(crate) fn check_engine(
     }
 }
 
-/// Each rank must have work in every measured phase.
+/// Refuses a measured phase in which a rank has no thread.
 pub(crate) fn check_threads(typed: &Typed, phases: &[Planned], mistakes: &mut Mistakes) {
     let Some(crew) = &typed.crew else { return };
     let ranks = crew.to_crew().ranks();

@@ -66,7 +66,7 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Discards are calls that the kernel answers one at a time.
+/// Refuses settings that discards do not support: the kernel answers discards one at a time.
 fn check_trims(job: &At<DriveJob>, drive: &Drive, mistakes: &mut Mistakes) {
     let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
     if let Some(depth) = job.depth.as_ref().filter(|depth| depth.0 > 1) {
@@ -120,7 +120,7 @@ fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
     }
 }
 
-/// Jobs share their table with the engines and with the case that writes the file.
+/// Refuses labels that occur twice: jobs, engines and the case that writes the file share a table.
 fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
     let mut labels: HashSet<String> =
         typed.engine.iter().map(|engine| engine.label.0.clone()).collect();

@@ -10,7 +10,7 @@ use crate::written::typed::Typed;
 use kvdyno_record::steady::WINDOW;
 use kvdyno_record::units;
 
-/// A suite that sets no `slice` gets shorter ones for a short `least`, down to this.
+/// The shortest slice of a suite without `slice`, which gets shorter ones for a short `least`.
 const SLICE_LEAST: Nanoseconds = Nanoseconds(100_000_000);
 
 /// Records all mistakes.
@@ -38,21 +38,21 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 }
 
 fn check_slices(least: &At<Nanoseconds>, slice: Nanoseconds, mistakes: &mut Mistakes) {
-    let [least_text, slice, wanted, shorter] =
+    let [least_text, slice, required, shorter] =
         [least.0, slice.0, slice.0 * WINDOW as u64, least.0 / WINDOW as u64].map(units::duration);
     let message = format!("`least` is {least_text}, under five intervals of {slice}");
     let mistake = mistakes.at(&least.span, message);
-    mistake.label(format!("expected at least {wanted}"));
+    mistake.label(format!("expected at least {required}"));
     mistake.help(format!("raise `least`, or set `slice` in [run] to at most {shorter}"));
 }
 
-/// A schedule sets the rate, so there is nothing to wait for.
+/// Refuses roles whose schedule sets the rate: there is no steady rate to wait for.
 fn check_roles(measure: &Measure, duration: &At<PhaseDuration>, mistakes: &mut Mistakes) {
     let help = "set a time such as `duration = \"10s\"`";
     let mut roles = measure.role.iter();
-    if let Some(waving) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.changes())) {
+    if let Some(rate) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.changes())) {
         let what = "with a changing rate the phase never becomes steady";
-        let mistake = mistakes.at(&waving.span, what);
+        let mistake = mistakes.at(&rate.span, what);
         mistake.label("expected a constant rate in a phase with `least` and `most`");
         mistake.help(help);
     }

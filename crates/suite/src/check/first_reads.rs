@@ -8,13 +8,13 @@ use crate::written::typed::Typed;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Data, LoadOrder};
 
-/// The orders of such loads.
+/// Returns the `order` of each load that is `"first_read"`.
 fn loads(typed: &Typed) -> impl Iterator<Item = &At<LoadOrder>> {
     let orders = typed.loads().filter_map(|load| load.order.as_ref());
     orders.filter(|order| order.value == LoadOrder::FirstRead)
 }
 
-/// Whether a load needs to know which keys a trace reads first.
+/// Returns whether a load needs to know which keys a trace reads before it writes them.
 pub(crate) fn needs_first_reads(typed: &Typed) -> bool {
     loads(typed).next().is_some()
 }
@@ -44,7 +44,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Each of the trace's keys needs a record.
+/// Refuses data with fewer records than the trace has keys.
 pub(crate) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
     let mut traces = traces(&part.typed).filter_map(|trace| trace.trace.as_ref());
     for (order, trace) in loads(&part.typed).zip(traces.next()) {
@@ -57,7 +57,7 @@ pub(crate) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
     }
 }
 
-/// Notes the number of these records.
+/// Returns a note with the number of records that such a load writes.
 pub(crate) fn notes(typed: &Typed) -> Option<String> {
     let trace: &Trace =
         traces(typed).next().filter(|_| needs_first_reads(typed))?.trace.as_ref()?;

@@ -1,4 +1,4 @@
-//! Checks of a suite that measures a database of the user's.
+//! Checks of a suite that measures the user's own database.
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::At;
@@ -44,7 +44,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_entries(typed, mistakes);
 }
 
-/// Every case works on a copy, which nothing has made or changed before.
+/// Refuses settings that need a load or an earlier case: every case works on a fresh copy.
 fn check_cases(typed: &Typed, mistakes: &mut Mistakes) {
     let pilots = typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
     for pilot in pilots {
@@ -62,12 +62,13 @@ fn check_cases(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Also of a trace, once that is read.
+/// Checks the operations of all roles; called again once traces are read.
 pub(crate) fn check_entries(typed: &Typed, mistakes: &mut Mistakes) {
     if typed.data.from.is_none() {
         return;
     }
-    let entries = typed.roles().flat_map(|role| role.entries().iter().map(move |it| (role, it)));
+    let entries =
+        typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
     for (role, entry) in entries {
         let keys = entry.keys.as_ref().or(role.keys.as_ref());
         let what = match entry.op {
@@ -82,7 +83,7 @@ pub(crate) fn check_entries(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// What the database says itself.
+/// Refuses keys of `[data]` that the database determines.
 fn check_keys(data: &At<Data>, mistakes: &mut Mistakes) {
     let spans = [
         ("records", data.records.as_ref().map(|at| &at.span)),

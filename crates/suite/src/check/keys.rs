@@ -4,7 +4,7 @@ use crate::written::mistake::Mistakes;
 use crate::written::typed::Typed;
 use kvdyno_record::units;
 
-/// Keys must have room for the largest number, inserts included.
+/// Refuses keys that are too short for the largest number, inserts included.
 pub(crate) fn check_keys(typed: &Typed, key_bytes: u32, records: u64, mistakes: &mut Mistakes) {
     let needed = (u64::BITS - records.saturating_sub(1).leading_zeros()).div_ceil(8).max(1);
     if key_bytes < needed {

@@ -39,7 +39,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Keys of the suite that a graph already determines.
+/// Returns the positions of keys that a graph already determines.
 fn conflicting_keys(typed: &Typed) -> Vec<Span> {
     let data = &typed.data;
     let mut spans = vec![

@@ -11,8 +11,8 @@ use kvdyno_record::left_out::LeftOut;
 const TO_GET: &str = "`make engines` in kvdyno's sources builds engines, `kvdyno engines list` \
     shows others to get";
 
-/// The engines of a part with their workers, and what is left out: missing optional engines, and
-/// classes of a list that an engine lacks. Any other missing engine is a mistake.
+/// Returns the engines of a part with their workers, and those left out: missing optional engines,
+/// and classes of a list that an engine lacks. Any other missing engine is a mistake.
 pub(crate) fn find<'a>(
     part: &'a Part,
     engines: &'a Engines,
@@ -109,7 +109,7 @@ fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
     ));
 }
 
-/// The class of a list that the engine lacks.
+/// Returns the durability class, if it is of a list and the engine lacks it.
 fn missing_durability(engine: &Engine, description: &Description) -> Option<Durability> {
     let class = engine.durability.as_ref().filter(|_| engine.of_classes)?.value;
     (!description.capabilities.durability.contains_key(&class)).then_some(class)

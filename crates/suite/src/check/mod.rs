@@ -1,4 +1,4 @@
-//! What a suite is refused for.
+//! Checks for which a suite is refused.
 
 pub(crate) mod abilities;
 pub(crate) mod attached;

@@ -1,4 +1,4 @@
-//! Checks of phases that open the engine again and again: they do nothing else.
+//! Checks of phases that open the engine repeatedly and do nothing else.
 
 use crate::written::mistake::Mistakes;
 use crate::written::phase::Measure;

@@ -34,8 +34,8 @@ fn check_rate(pilot: &At<PilotRate>, earlier: &[&Measure], typed: &Typed, mistak
         mistake.label("expected a number, or no [crew]");
         return;
     }
-    let named = |measure: &&&Measure| measure.name.as_ref().is_some_and(|n| n.0 == pilot.phase);
-    let Some(phase) = earlier.iter().find(named) else {
+    let is_pilot = |measure: &&&Measure| measure.name.as_ref().is_some_and(|n| n.0 == pilot.phase);
+    let Some(phase) = earlier.iter().find(is_pilot) else {
         let names: Vec<&str> = earlier.iter().filter_map(|m| Some(&*m.name.as_ref()?.0)).collect();
         let message = format!("no measured phase before this one is named `{}`", pilot.phase);
         mistakes.unknown(&pilot.span, message, &pilot.phase, &names);

@@ -13,7 +13,7 @@ use kvdyno_record::engine::Description;
 use kvdyno_record::units;
 use kvdyno_record::workload::Data;
 
-/// A trace excludes other keys of its role.
+/// Refuses keys that a trace excludes, and keys that need a trace.
 pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     if !typed.roles().any(|role| role.trace.is_some()) {
         first_reads::check(typed, mistakes);
@@ -91,8 +91,8 @@ fn check_role(
     }
 }
 
-/// Requests that their thread waits for are in no depth; flush and discard of a drive wait for all
-/// others.
+/// Refuses a depth for a trace with requests that their thread waits for. On a drive it is allowed:
+/// flush and discard wait for all other requests.
 pub(crate) fn check_depth(depth: &At<Several>, trace: &Trace, mistakes: &mut Mistakes) {
     const IN_FLIGHT: [&str; 2] = ["get", "put"];
     let mut waits = trace.requests.keys().filter(|name| !IN_FLIGHT.contains(&name.as_str()));
@@ -139,7 +139,7 @@ pub(crate) fn check_engine(
     }
 }
 
-/// A drive consists of the records, one after the other; requests must not go beyond them.
+/// Refuses requests beyond the end of the drive, which consists of consecutive records.
 fn check_reach(
     role: &Role,
     file: &At<TraceFile>,

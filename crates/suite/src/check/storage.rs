@@ -8,7 +8,7 @@ use crate::written::typed::Typed;
 use crate::written::volume;
 use std::collections::HashSet;
 
-/// Checks the volumes together.
+/// Checks the volumes, by themselves and together.
 pub(crate) fn check_volumes(typed: &Typed, mistakes: &mut Mistakes) {
     check_names("volumes", typed.volume.iter().map(|volume| &volume.name), mistakes);
     let mut paths = HashSet::new();
@@ -50,15 +50,15 @@ pub(crate) fn check_tiers(typed: &Typed, mistakes: &mut Mistakes) {
             mistake.label("expected 0 to 1023");
         }
         let Some(path) = &tier.path else { continue };
-        let mut of_volumes = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
-        if of_volumes.any(|of_volume| of_volume.value == path.value) {
+        let mut volume_paths = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
+        if volume_paths.any(|volume_path| volume_path.value == path.value) {
             let mistake = mistakes.at(&path.span, "a volume already uses this device");
             mistake.label("expected another device");
         }
     }
 }
 
-/// A medium that the suite does not use is a typing error.
+/// Refuses media that the suite does not use, which are typing errors.
 pub(crate) fn check_media(typed: &Typed, mistakes: &mut Mistakes) {
     let volumes = typed.volume.iter().filter_map(|volume| volume.medium.as_ref());
     let tiers = typed.ram.tier.iter().filter_map(|tier| tier.medium.as_ref());

@@ -77,7 +77,7 @@ pub(crate) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Every slice is written to the record: shorter slices have few operations and fill the disk.
+/// The shortest slice: the record has each slice, and shorter ones would fill the disk.
 const SLICE_MIN_NS: u64 = 1_000_000;
 
 fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
@@ -88,7 +88,7 @@ fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
-/// Characters of a title: it is the heading of tables with a hundred columns.
+/// The most characters of a title, which is the heading of tables with a hundred columns.
 const TITLE_MAX: usize = 200;
 
 fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
@@ -109,7 +109,7 @@ fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
     }
 }
 
-/// What is overwritten must be there, as records with a value each.
+/// Refuses `overwritten` for a graph, and where no load writes every record.
 fn check_overwritten(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(times) = typed.data.overwritten.as_ref().filter(|times| times.0 > 0) else { return };
     let orders = typed.loads().map(|load| load.order.as_ref().map(|order| order.value));
@@ -168,7 +168,7 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
     }
 }
 
-/// The longest key that is sent to any engine: a typing error would be gigabytes.
+/// The longest key that is sent to any engine; a typing error could mean gigabytes.
 const KEY_BYTES_MAX: u64 = 64 << 10;
 
 fn check_key(data: &Data, mistakes: &mut Mistakes) {
@@ -223,16 +223,16 @@ fn check_ram(typed: &Typed, mistakes: &mut Mistakes) {
             mistakes.at(&unscaled.span, "`unscaled` without `limit`: it is added to the limit");
         mistake.label("expected `limit` next to it");
     }
-    let made_without = ram.while_loading.as_ref().filter(|held| !held.value);
-    if let (Some(held), Some(_)) = (made_without, ram.tier.first()) {
-        let mistake = mistakes.at(&held.span, "a limit that begins after the load has no tier yet");
+    let unlimited_load = ram.while_loading.as_ref().filter(|limited| !limited.value);
+    if let (Some(key), Some(_)) = (unlimited_load, ram.tier.first()) {
+        let mistake = mistakes.at(&key.span, "a limit that begins after the load has no tier yet");
         mistake.label("expected no `tier`, or while_loading = true");
     }
-    let before_evict = typed.phase.iter().take_while(|one| !matches!(one.value, Phase::Evict(_)));
-    let measures = |one: &&At<Phase>| matches!(one.value, Phase::Measure(_));
-    if let (Some(held), Some(_)) = (made_without, before_evict.clone().find(measures)) {
+    let before_evict = typed.phase.iter().take_while(|at| !matches!(at.value, Phase::Evict(_)));
+    let measures = |phase: &&At<Phase>| matches!(phase.value, Phase::Measure(_));
+    if let (Some(key), Some(_)) = (unlimited_load, before_evict.clone().find(measures)) {
         let what = "`while_loading = false` needs an `evict` phase: there the limit begins";
-        mistakes.at(&held.span, what).label("expected an `evict` phase before the first measured");
+        mistakes.at(&key.span, what).label("expected an `evict` phase before the first measured");
     }
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
         let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
@@ -326,7 +326,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     }
 }
 
-/// A missing key can only be looked up.
+/// Refuses missing keys in operations other than lookups.
 fn check_absent(role: &Role, mistakes: &mut Mistakes) {
     for entry in role.entries() {
         let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
@@ -337,7 +337,7 @@ fn check_absent(role: &Role, mistakes: &mut Mistakes) {
     }
 }
 
-/// Only written bytes are counted.
+/// Refuses `bytes_per_s` for operations that write no values: only written bytes are counted.
 fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
     let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
     let writes = |op: &Op| op.info().has(OpTrait::WritesValues);
@@ -348,7 +348,7 @@ fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
     }
 }
 
-/// Each window is a phase of the record.
+/// The most windows of a phase: each of them is a phase in the record.
 const WINDOWS_MAX: u64 = 1_000;
 
 fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mistakes) {
@@ -369,7 +369,7 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
     }
 }
 
-/// A schedule says when operations start, and operations in flight do not wait for each other.
+/// Refuses a think time beside a schedule, or operations in flight, which do not wait.
 fn check_think_time(think_time: &At<Nanoseconds>, role: &Role, mistakes: &mut Mistakes) {
     for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
         if is_set {
@@ -380,7 +380,7 @@ fn check_think_time(think_time: &At<Nanoseconds>, role: &Role, mistakes: &mut Mi
     }
 }
 
-/// A schedule that begins with each phase needs one phase of a known length.
+/// Refuses `ramp` and `steps` in a phase with windows or without the duration that they need.
 fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
     let Some(rate) = role.rate.as_ref().filter(|rate| rate.has_stages()) else { return };
     if let Some(windows) = &measure.windows {
@@ -400,7 +400,7 @@ fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
     }
 }
 
-/// Only independent operations can be in flight together, and only in a closed loop.
+/// Refuses a depth where operations depend on each other or a rate sets their number in flight.
 fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
     let pipelined = |op: &Op| op.info().has(OpTrait::Pipelined);
     for entry in role.entries().iter().filter(|entry| !pipelined(&entry.op)) {
@@ -450,7 +450,7 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     }
     let hits = typed.roles().filter_map(|role| role.expected_hits.as_ref());
     let is_any = |hits: &&At<ExpectedHitsKey>| hits.value == ExpectedHitsKey::Any;
-    // What has expired in the user's database is gone for every case alike.
+    // Records that expire in the user's own database are gone for every case alike.
     for any in hits.filter(is_any).filter(|_| typed.data.from.is_none()) {
         let message = "records that expire may be gone before the next case";
         mistakes.at(&any.span, message).label(FRESH);

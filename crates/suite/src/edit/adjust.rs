@@ -10,7 +10,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 /// The name by which `--engine` selects the suite's own `[drive]`.
 const DRIVE: &str = crate::written::drive::NAME;
 
-/// A value with the position of the option that set it.
+/// Returns a text value with the position of the option that set it.
 pub(crate) fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {
     Spanned::new(span.clone(), DeValue::String(text.into()))
 }
@@ -21,8 +21,8 @@ pub(crate) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
     table.insert(Spanned::new(span, Cow::Borrowed(key)), value);
 }
 
-/// The table under a key, created if missing; none: the key has another value, which its reader
-/// reports.
+/// Returns the table under a key, created if missing; none: the key has another value, which its
+/// reader reports.
 pub(crate) fn get_or_insert_table<'t, 'i>(
     tables: &'t mut DeTable<'i>,
     key: &'static str,
@@ -78,7 +78,7 @@ pub(crate) fn add_engines<'i>(
     added
 }
 
-/// A note on each engine that was added, with what it has in the end.
+/// Returns a note on each added engine, with its final preset and durability.
 pub(crate) fn describe_added(suite: &DeTable<'_>, names: &[&str]) -> Vec<String> {
     names.iter().map(|name| added_note(suite, name)).collect()
 }
@@ -97,7 +97,7 @@ fn added_note(suite: &DeTable<'_>, name: &str) -> String {
     format!("engine {name} is not in the suite: added with {options}, durability {class}")
 }
 
-/// Whether a path leads into an engine that `--engine` names and the suite lacks.
+/// Returns whether a path is of an engine that `--engine` names and the suite lacks.
 pub(crate) fn is_of_added(path: &str, requested: &[String], suite: &DeTable<'_>) -> bool {
     let engine = path.strip_prefix("engine.").and_then(|path| path.split('.').next());
     engine.is_some_and(|engine| {
@@ -124,8 +124,8 @@ fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
     [get_str(engine, "label"), get_str(engine, "name")].contains(&Some(name))
 }
 
-/// The word that all engines of the suite have in common under a key, the null engine aside. Only
-/// equal durability classes are compared, and tuned engines only with tuned ones.
+/// Returns the word that all engines of the suite but the null engine have under a key. An added
+/// engine takes it, because only equal classes and presets are comparable.
 fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
     let real = tables(suite, "engine").filter(|engine| get_str(engine, "name") != Some("null"));
     let mut words = real.map(|engine| match engine.get(key) {
@@ -136,8 +136,8 @@ fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
     words.all(|word| word == Some(first)).then(|| first.to_owned())
 }
 
-/// A setting for all parts replaces each part's own: removes the key from `[run]` of every part,
-/// and the part's key that stands for it.
+/// Removes a key from `[run]` of every part, and the part's key that stands for it: a setting for
+/// all parts replaces each part's own.
 pub(crate) fn remove_from_parts(suite: &mut DeTable<'_>, key: &str) {
     let Some(DeValue::Array(parts)) = suite.get_mut("part").map(Spanned::get_mut) else { return };
     for part in parts.iter_mut() {
@@ -149,7 +149,7 @@ pub(crate) fn remove_from_parts(suite: &mut DeTable<'_>, key: &str) {
     }
 }
 
-/// Options for `[run]` apply to each part and override the part's own keys.
+/// Removes the parts' own keys that options for `[run]` override.
 pub(crate) fn drop_overridden_keys(overrides: &Overrides, suite: &mut DeTable<'_>) {
     let overridden = [
         (!overrides.threads.is_empty(), "threads"),

@@ -27,7 +27,7 @@ pub(crate) struct Quick<'q> {
     pub(crate) threads_given: bool,
     /// `--trials` sets the number of trials.
     pub(crate) trials_given: bool,
-    /// `--duration` sets that of measured phases.
+    /// `--duration` sets the duration of measured phases.
     pub(crate) duration_given: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> 
         let kind = get_str(phase, "kind").unwrap_or_default().to_owned();
         let name = get_str(phase, "name").unwrap_or(&kind).to_owned();
         match kind.as_str() {
-            // What opens the engine ends by a count alone.
+            // A phase that opens the engine ends by a count alone.
             "measure" if opens(phase) => {}
             "measure" => {
                 phase.remove("windows");
@@ -96,7 +96,7 @@ impl Changes {
     ) {
         let most_ns = units::parse_duration(most).unwrap_or(u64::MAX);
         let is_longer = |text: &str| units::parse_duration(text).is_ok_and(|ns| ns > most_ns);
-        let was = match table.get(key).map(Spanned::get_ref) {
+        let previous = match table.get(key).map(Spanned::get_ref) {
             Some(DeValue::String(text)) if is_longer(text) => Some(text.to_string()),
             Some(DeValue::Table(bounds)) => match bounds.get("most").map(Spanned::get_ref) {
                 Some(DeValue::String(text)) if is_longer(text) => Some(format!("up to {text}")),
@@ -106,8 +106,8 @@ impl Changes {
             // A value that is no time is reported by the reader of the key.
             Some(_) | None => return,
         };
-        let was = was.map_or_else(String::new, |was| format!(" instead of {was}"));
-        self.words.push(format!("{phase}: {key} {most}{was}"));
+        let instead = previous.map_or_else(String::new, |text| format!(" instead of {text}"));
+        self.words.push(format!("{phase}: {key} {most}{instead}"));
         put(table, key, text(most, &self.span));
     }
 
@@ -144,7 +144,7 @@ impl Changes {
         put(run, "threads", Spanned::new(self.span.clone(), DeValue::Array(thinned)));
     }
 
-    /// A count, which may be written as text.
+    /// Returns a count as a value; suites accept text for it.
     fn number<'i>(&self, number: u64) -> Spanned<DeValue<'i>> {
         text(number.to_string(), &self.span)
     }
@@ -173,7 +173,7 @@ pub(crate) fn members<'t, 'i>(
     })
 }
 
-/// Whether a phase opens the engine, time after time.
+/// Returns whether a phase opens the engine repeatedly.
 pub(crate) fn opens(phase: &mut DeTable<'_>) -> bool {
     let is_opening =
         |entry: &mut DeTable<'_>| matches!(get_str(entry, "op"), Some("open" | "recover"));

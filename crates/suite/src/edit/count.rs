@@ -16,10 +16,10 @@ use toml::de::{DeArray, DeTable, DeValue};
 /// Upper bound of operations per measured phase: a second or two under valgrind.
 const OPERATIONS: u64 = 100_000;
 
-/// That of a part that is counted beside times.
+/// The same bound for a part that is counted in addition to a timed one.
 const OPERATIONS_BESIDE: u64 = 5_000;
 
-/// Trials of such a part: the fewest that decide, as counts hardly differ.
+/// The trials of such a part: counts hardly differ, so the fewest that allow a decision.
 const TRIALS_BESIDE: u64 = 4;
 
 /// Enables counting in every part. Returns a note about the changes.
@@ -44,7 +44,7 @@ pub(crate) fn enable_counting(
     })
 }
 
-/// Adds to every part its like whose instructions are counted. Returns a note about them.
+/// Adds to every part a copy whose instructions are counted. Returns a note about them.
 pub(crate) fn add_counted<'i>(
     documents: &mut Vec<Document<'i>>,
     explain: Explain,
@@ -84,7 +84,7 @@ fn enable(suite: &mut DeTable<'_>, counting: Counting, span: &Range<usize>) {
     }
 }
 
-/// What valgrind can count, with at most this number of operations per phase.
+/// Reduces a suite to what valgrind can count, with at most `operations_max` operations per phase.
 fn shorten(suite: &mut DeTable<'_>, operations_max: u64, span: &Range<usize>) {
     let set = |table: &mut DeTable<'_>, key: &'static str, number: u64| {
         put(table, key, text(number.to_string(), span));
@@ -111,8 +111,8 @@ fn shorten(suite: &mut DeTable<'_>, operations_max: u64, span: &Range<usize>) {
     let Some(run) = table(suite, "run") else { return };
     run.remove("budget");
     if run.contains_key("threads") {
-        let mut one = DeArray::new();
-        one.push(text("1", span));
-        put(run, "threads", Spanned::new(span.clone(), DeValue::Array(one)));
+        let mut threads = DeArray::new();
+        threads.push(text("1", span));
+        put(run, "threads", Spanned::new(span.clone(), DeValue::Array(threads)));
     }
 }

@@ -1,5 +1,5 @@
-//! `--duration`, `--hours`, `--quick`, `--count` and `--why`: the lengths of all phases; and
-//! `--profile`.
+//! Sets the lengths of all phases for `--duration`, `--hours`, `--quick`, `--count` and `--why`;
+//! also enables `--profile`.
 
 use crate::edit::adjust::{get_str, put, text};
 use crate::edit::brief::{self, Quick, members, opens, table};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use toml::de::DeTable;
 
 /// Sets the length of all phases, and whether they are profiled. Returns the changes of `--quick`,
-/// `--count` and `--why`, a sentence each.
+/// `--count` and `--why`, a sentence for each option that is set.
 pub(crate) fn set_lengths(
     documents: &mut Vec<Document<'_>>,
     overrides: &Overrides,
@@ -50,8 +50,8 @@ pub(crate) fn set_lengths(
     shortened.into_iter().chain(counted).chain(beside).collect()
 }
 
-/// Sets the end of every measured phase, or of each part's last one, without an operation count.
-/// Hours have a window each, and the suite's budget is not for them. Returns whether there is a
+/// Replaces the end of every measured phase, or of each part's last one, by a duration. With
+/// `hours` it adds a window per hour and removes the suite's budget. Returns whether there is a
 /// measured phase.
 fn set_ends(
     documents: &mut [Document<'_>],
@@ -60,7 +60,7 @@ fn set_ends(
     only_last: bool,
     span: &Span,
 ) -> bool {
-    let mut is_any = false;
+    let mut any_measured = false;
     for Document { tables, .. } in documents {
         let mut is_measured = false;
         let piloted = find_piloted_phases(tables);
@@ -73,7 +73,7 @@ fn set_ends(
                 continue;
             }
             is_measured = true;
-            // What a pilot measures, or the load runs once, stays as it is beside hours.
+            // `--hours` does not change pilot phases or phases that run once after the load.
             let is_once =
                 phase.get("once").is_some_and(|once| once.get_ref().as_bool() == Some(true));
             let is_piloted = get_str(phase, "name").is_some_and(|name| piloted.contains(name));
@@ -90,9 +90,9 @@ fn set_ends(
         if is_measured && hours.is_some() {
             table(tables, "run").map(|run| run.remove("budget"));
         }
-        is_any |= is_measured;
+        any_measured |= is_measured;
     }
-    is_any
+    any_measured
 }
 
 /// The names of phases that some rate is a share of.

@@ -16,12 +16,12 @@ use kvdyno_record::left_out::LeftOut;
 /// The medium's value for images in the run's data directory.
 const DATA_DIR: &str = "data-dir";
 
-/// The location of images.
+/// Returns the directory of images; `None`: the run's data directory.
 fn images(path: &At<String>) -> Option<At<String>> {
     (path.value != DATA_DIR).then(|| path.clone())
 }
 
-/// Paths below `/dev` are block devices, everywhere in kvdyno.
+/// Returns whether a path is below `/dev`: kvdyno takes such paths for block devices.
 fn is_device(path: &At<String>) -> bool {
     path.value.starts_with("/dev/")
 }
@@ -66,11 +66,11 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
     part.left_out = left_out;
 }
 
-/// Every engine of the part, and its drive, that would use it.
+/// Returns every engine of the part, and its drive, that would use the absent medium.
 fn left_out_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
-    let lies =
+    let is_affected =
         |engine: &&Engine| absent.volume.as_ref().is_none_or(|volume| engine.is_on_volume(volume));
-    let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
+    let engines = typed.engine.iter().filter(is_affected).map(|engine| engine.label.0.clone());
     let drive = typed.drive.iter().map(|_| drive::NAME.to_owned());
     engines.chain(drive).map(|engine| absent.to_left_out(part.cloned(), engine)).collect()
 }
@@ -99,7 +99,7 @@ fn set_volume_path(volume: &mut Volume, media: &Media) -> Result<Option<String>,
     Ok(Some(format!("medium {medium}: {what}")))
 }
 
-/// The same for a memory tier.
+/// Sets the path of a memory tier; `Err`: it has no medium.
 fn set_tier_path(
     tier: &mut tier::Tier,
     media: &Media,

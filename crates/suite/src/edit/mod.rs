@@ -1,4 +1,4 @@
-//! What changes a suite's tables before they are checked.
+//! Changes to a suite's tables before they are checked.
 
 pub(crate) mod adjust;
 pub(crate) mod brief;

@@ -163,9 +163,9 @@ impl<'i> NamedPhases<'i> {
             if let Some(span) = self.span.as_ref().filter(|_| !self.tables.is_empty()) {
                 let mistake = mistakes.at(span, "these phases are not used");
                 mistake.label("expected `phases` in [run] or [[part]]: a list of their names");
-                let none = || Spanned::new(span.clone(), DeValue::Array(DeArray::new()));
+                let empty_list = || Spanned::new(span.clone(), DeValue::Array(DeArray::new()));
                 let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
-                suite.entry(key).or_insert_with(none);
+                suite.entry(key).or_insert_with(empty_list);
             }
             return;
         };
@@ -199,12 +199,12 @@ impl<'i> NamedPhases<'i> {
             let word = table.and_then(|table| get_str(table, "name").or(get_str(table, "kind")));
             word == Some(name.as_str())
         };
-        let named = self.tables.get_key_value(name.as_str());
-        let named = named.map(|(key, table)| table_as(key, table, fidelity, mistakes));
+        let named_phase = self.tables.get_key_value(name.as_str());
+        let named_phase = named_phase.map(|(key, table)| table_as(key, table, fidelity, mistakes));
         let matching: Vec<&Toml> = listed.iter().filter(called).collect();
-        match (named, &matching[..]) {
-            (Some(named), []) => named,
-            (None, [one]) => Some((*one).clone()),
+        match (named_phase, &matching[..]) {
+            (Some(phase), []) => phase,
+            (None, [phase]) => Some((*phase).clone()),
             (None, []) => {
                 let kinds = listed.iter().filter_map(|phase| phase.get_ref().as_table());
                 let kinds =
@@ -215,7 +215,7 @@ impl<'i> NamedPhases<'i> {
                 mistakes.unknown(&name.span, message, &name.value, &candidates);
                 None
             }
-            (None, [one, ..]) if name.value == "evict" => Some((*one).clone()),
+            (None, [phase, ..]) if name.value == "evict" => Some((*phase).clone()),
             _ => {
                 let mistake = mistakes.at(&name.span, "several phases have this name");
                 mistake.label("expected a phase with a unique `name`");
@@ -225,7 +225,7 @@ impl<'i> NamedPhases<'i> {
     }
 }
 
-/// A named phase as one of `[[phase]]`: with its name, and with its roles in a list.
+/// Converts a named phase to the form of `[[phase]]`: with its name, and with its roles in a list.
 fn table_as<'i>(
     key: &Spanned<Cow<'i, str>>,
     table: &Toml<'i>,
@@ -261,7 +261,8 @@ fn table_as<'i>(
     Some(Spanned::new(span, DeValue::Table(phase)))
 }
 
-/// `role.readers = { .. }` as a member of a list, named `readers`, in the order written.
+/// Converts a table of roles to a list, in the order written: `role.readers = { .. }` becomes a
+/// member named `readers`.
 fn list_roles(role: &mut Toml<'_>) {
     let DeValue::Table(roles) = role.get_mut() else { return };
     let mut roles: Vec<_> = std::mem::take(roles).into_iter().collect();

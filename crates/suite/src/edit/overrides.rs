@@ -15,7 +15,7 @@ pub struct Overrides {
     pub db_bench_files: Vec<(String, String)>,
     /// `--set-ycsb`: properties of YCSB, applied before `set`.
     pub ycsb: Vec<String>,
-    /// The files that they name with `-P`: path and text.
+    /// The files that those properties name with `-P`: path and text.
     pub ycsb_files: Vec<(String, String)>,
     /// `--threads 1,2`: replaces `run.threads`.
     pub threads: Vec<u32>,
@@ -27,15 +27,15 @@ pub struct Overrides {
     pub parts: Vec<String>,
     /// `--phases a,b`: replaces `run.phases`, in every part. Empty: as in the suite.
     pub phases: Vec<String>,
-    /// `--engine a,b`: only these, by label or name. Empty: all.
+    /// `--engine a,b`: only these engines, by label or name. Empty: all.
     pub engines: Vec<String>,
-    /// The engines with a worker on this machine: `engines` may add these to a suite.
+    /// The engines with a worker on this machine, which `engines` may add to a suite.
     pub installed: Vec<String>,
     /// `--medium flash=/dev/nvme1n1`: the path of a medium of the suite.
     pub media: Vec<String>,
     /// `--duration 30s`: replaces `duration` and `operations` of every measured phase.
     pub duration: Option<String>,
-    /// Of the last measured phase only, which is what `size` and `capacity` judge.
+    /// True: `duration` changes only the last measured phase, which `size` and `capacity` judge.
     pub duration_of_last: bool,
     /// `--hours 24`: duration of every measured phase, with one window per hour.
     pub hours: Option<u32>,
@@ -58,14 +58,14 @@ pub struct Overrides {
 /// The trials that count instructions by function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Explain {
-    /// They are added to those that are timed.
+    /// In addition to the timed trials.
     Beside,
-    /// They replace those.
+    /// Instead of the timed trials.
     Alone,
 }
 
 impl Overrides {
-    /// Instructions are counted instead of times.
+    /// Returns whether valgrind counts instructions instead of times.
     pub fn is_counted(&self) -> bool {
         self.count == Some(Counting::Valgrind)
     }

@@ -30,7 +30,7 @@ pub(crate) fn split_parts<'i>(
     mut suite: DeTable<'i>,
     mistakes: &mut Mistakes,
 ) -> Vec<Document<'i>> {
-    let named = NamedPhases::take_from(&mut suite, mistakes);
+    let named_phases = NamedPhases::take_from(&mut suite, mistakes);
     let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
     let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
     let mut documents = match suite.remove("part") {
@@ -42,7 +42,7 @@ pub(crate) fn split_parts<'i>(
         }
     };
     for document in &mut documents {
-        named.select_phases(&mut document.tables, document.fidelity, mistakes);
+        named_phases.select_phases(&mut document.tables, document.fidelity, mistakes);
     }
     documents
 }
@@ -56,7 +56,7 @@ fn read<'i>(parts: Toml<'i>, mistakes: &mut Mistakes) -> Vec<PartTable<'i>> {
     parts.into_iter().filter_map(|part| PartTable::read(part, mistakes)).collect()
 }
 
-/// The suite with the part's own keys.
+/// Returns a copy of the suite with the part's own keys.
 fn overlay<'i>(
     part: PartTable<'i>,
     suite: &DeTable<'i>,
@@ -107,7 +107,7 @@ fn override_keys<'i>(
     }
 }
 
-/// `phases` of a part means `phases` of its `[run]`.
+/// Sets `phases` of a part in its `[run]`.
 fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
     if let Some(run) = get_or_insert_table(tables, "run", &phases.span()) {
         put(run, "phases", phases);
@@ -125,13 +125,13 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
         let Some(DeValue::Array(engines)) = engines else { return };
         for engine in engines.iter_mut() {
             let DeValue::Table(engine) = engine.get_mut() else { continue };
-            let called = ["label", "name"].map(|key| get_str(engine, key));
-            let called = called.map(|word| word.map(str::to_owned));
-            if called.iter().flatten().any(|called| *called == name.value) {
+            let names = ["label", "name"].map(|key| get_str(engine, key));
+            let names = names.map(|word| word.map(str::to_owned));
+            if names.iter().flatten().any(|engine_name| *engine_name == name.value) {
                 matched = true;
                 override_keys(engine, "options", options.clone(), mistakes);
             }
-            candidates.extend(called.into_iter().flatten().next());
+            candidates.extend(names.into_iter().flatten().next());
         }
         if !matched {
             let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();

@@ -117,21 +117,22 @@ pub(crate) fn select_engines(
             part.typed.drive = None;
         }
         let mut left_out = std::mem::take(&mut part.left_out);
-        left_out.retain(|is_left| {
-            requested.contains(&is_left.engine) || requested.contains(&part.label(&is_left.engine))
+        left_out.retain(|absent| {
+            requested.contains(&absent.engine) || requested.contains(&part.label(&absent.engine))
         });
         part.left_out = left_out;
     }
     if parts.len() > 1 {
-        let is_left = |part: &Part| {
+        let has_content = |part: &Part| {
             let typed = &part.typed;
             !typed.engine.is_empty() || typed.drive.is_some() || !part.left_out.is_empty()
         };
-        parts.retain(is_left);
+        parts.retain(has_content);
     }
 }
 
-/// Whether `--engine name` selects this engine; `lmdb flash` selects the one of that part.
+/// Returns whether `--engine name` selects this engine; `lmdb flash` selects the one of part
+/// `flash`.
 fn means(name: &str, part: &Part, engine: &Engine) -> bool {
     engine.is_called(name) || part.label(&engine.label.0) == name
 }
@@ -140,8 +141,8 @@ fn join_or_none(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Drops thread counts that nothing sweeps which was picked. They are no mistake where the suite
-/// picks phases or engines: they belong to the others. Returns a note.
+/// Drops thread counts that no selected phase or engine sweeps. They are not a mistake where the
+/// suite selects phases or engines, because the others may use them. Returns a note.
 pub(crate) fn drop_unswept(part: &mut Part) -> Option<String> {
     let Part { typed, sweeps, .. } = part;
     if typed.run.phases.is_none() && !*sweeps || !typed.sweeps().is_empty() {

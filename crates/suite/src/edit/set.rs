@@ -70,7 +70,8 @@ impl Argument {
         &self.path
     }
 
-    /// Whether it changes the suite's includes. Other arguments are applied to the included text.
+    /// Returns whether it changes the suite's includes. Other arguments are applied to the included
+    /// text.
     pub(crate) fn includes(&self) -> bool {
         self.path.split('.').next() == Some("include")
     }
@@ -113,7 +114,7 @@ impl Argument {
         self.path.split('.').map(segment).collect()
     }
 
-    /// The value; none: remove the key.
+    /// Returns the value; none: the key is to be removed.
     fn value(&self, mistakes: &mut Mistakes) -> Result<Option<Toml<'_>>, ()> {
         let text = self.value.trim();
         if text.is_empty() {
@@ -139,7 +140,7 @@ enum PathEnd<'t, 'i> {
     List(&'t mut DeArray<'i>),
 }
 
-/// Removes the key that `key` excludes.
+/// Removes the keys that `key` excludes.
 pub(crate) fn remove_excluded_key(fields: &mut DeTable<'_>, table: &str, key: &str) {
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {
@@ -189,15 +190,15 @@ fn lengthen(name: &str, value: &mut Toml<'_>) {
     if !matches!(value.get_ref(), DeValue::Table(_)) {
         let span = value.span();
         let table = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
-        let alone = std::mem::replace(value, table);
+        let short_value = std::mem::replace(value, table);
         if let DeValue::Table(table) = value.get_mut() {
-            table.insert(Spanned::new(span, Cow::Borrowed(*key)), alone);
+            table.insert(Spanned::new(span, Cow::Borrowed(*key)), short_value);
         }
     }
 }
 
-/// The longest label of a member that the path goes on with, and how many names it takes more than
-/// one: a label may have dots.
+/// Returns the longest member label at the start of the path, and how many names it takes beyond
+/// the first one: a label may have dots.
 fn label_with_dots(
     list: &DeArray<'_>,
     (first, _): &Segment<'_>,
@@ -216,7 +217,7 @@ fn label_with_dots(
     labels.next().unwrap_or_else(|| ((*first).to_owned(), 0))
 }
 
-/// The member of a list with this name or index.
+/// Returns the member of a list with this name or index.
 fn member<'t, 'i>(
     list: &'t mut DeArray<'i>,
     (name, span): &Segment<'_>,
@@ -235,7 +236,7 @@ fn member<'t, 'i>(
     member
 }
 
-/// A member by its index, with names that distinguish it: `4 (roles fill)`.
+/// Describes a member by its index, with names that distinguish it: `4 (role fill)`.
 fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     let member = list.get(index).and_then(|member| member.get_ref().as_table());
     let name = member.and_then(|member| get_str(member, "name"));
@@ -258,22 +259,22 @@ fn index_by_name(
     span: &Span,
     mistakes: &mut Mistakes,
 ) -> Option<usize> {
-    let named = |key: &'static str| {
+    let values = |key: &'static str| {
         let members = list.iter().enumerate();
         members.filter_map(move |(index, member)| {
             Some((index, get_str(member.get_ref().as_table()?, key)?))
         })
     };
     for key in NAMES {
-        let fitting: Vec<usize> =
-            named(key).filter(|(_, value)| *value == name).map(|(index, _)| index).collect();
-        match fitting[..] {
+        let matches: Vec<usize> =
+            values(key).filter(|(_, value)| *value == name).map(|(index, _)| index).collect();
+        match matches[..] {
             [] => {}
             [only] => return Some(only),
             _ => {
                 let each: Vec<String> =
-                    fitting.iter().map(|index| describe_member(list, *index)).collect();
-                let message = format!("`{name}` matches {} members of the list", fitting.len());
+                    matches.iter().map(|index| describe_member(list, *index)).collect();
+                let message = format!("`{name}` matches {} members of the list", matches.len());
                 let mistake = mistakes.at(span, message);
                 mistake.label(format!("expected the index of one: {}", each.join(", ")));
                 if name == "measure" {
@@ -284,7 +285,7 @@ fn index_by_name(
         }
     }
     let candidates: Vec<&str> =
-        NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
+        NAMES.iter().flat_map(|key| values(key).map(|(_, value)| value)).collect();
     mistakes.unknown(span, format!("the list has no member `{name}`"), name, &candidates);
     None
 }

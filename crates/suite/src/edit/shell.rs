@@ -1,10 +1,10 @@
 //! Splits a command of a shell into words.
 
-/// What ends a command: a pipe, a redirection, the next command.
+/// Words that end a command: pipes, redirections, and separators before the next command.
 const ENDS: [&str; 12] =
     ["|", "||", "&", "&&", ";", ">", ">>", ">&", "&>", "2>", "2>&1", "2>/dev/null"];
 
-/// The words of a command, without quotes. Ends at a pipe, a redirection or the next command.
+/// Returns the words of a command, without quotes, up to a pipe, a redirection or the next command.
 pub(crate) fn shell_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote) = (None::<ShellWord>, None);
@@ -40,7 +40,7 @@ struct ShellWord {
     is_quoted: bool,
 }
 
-/// Adds a word, unless the command has ended before it. Quoted, no word ends it.
+/// Adds a word, unless the command has ended before it. A quoted word never ends the command.
 fn push(word: Option<ShellWord>, words: &mut Vec<String>, ended: &mut bool) {
     let Some(ShellWord { mut text, is_quoted }) = word else { return };
     *ended |= !is_quoted && (ENDS.contains(&text.as_str()) || text.starts_with('>'));

@@ -43,7 +43,7 @@ struct CaseGroup<'g, 'a> {
     owner: GroupOf<'g, 'a>,
 }
 
-/// What the cases of a group run.
+/// The owner of a group: the engine or drive that its cases run.
 #[derive(Clone, Copy)]
 enum GroupOf<'g, 'a> {
     /// An engine under a RAM limit: with all thread counts if they share a database, with one
@@ -61,7 +61,7 @@ impl CaseGroup<'_, '_> {
         }
     }
 
-    /// Whether engines are compared by it: not a ceiling, nor the null engine.
+    /// Returns whether engines are compared by its cases: not for a ceiling or the null engine.
     fn is_judged(&self) -> bool {
         match self.owner {
             GroupOf::Engine(setup, _) => !setup.description.capabilities.stores_nothing,
@@ -69,7 +69,7 @@ impl CaseGroup<'_, '_> {
         }
     }
 
-    /// Whether it is the same case of another engine, and the two take turns.
+    /// Returns whether the other group has the same case of another engine, and the two take turns.
     fn is_pair_with(&self, other: &Self) -> bool {
         let (GroupOf::Engine(one, [point]), GroupOf::Engine(two, [other_point])) =
             (self.owner, other.owner)
@@ -97,15 +97,15 @@ struct CaseDraft<'s, 'e> {
     setup: &'s EngineSetup<'e>,
     swept: Option<u32>,
     trial: u32,
-    /// Everything that its figures depend on.
+    /// All phases that its figures depend on, with those that the loading case performs.
     phases: &'s [Phase],
-    /// The database that it takes over.
+    /// The database that it takes over; none: it makes its own.
     loaded: Option<LoadedDatabase<'s>>,
     /// It makes a state, or works on a copy of one.
     is_state: bool,
     /// Records in a copy of the database, inserts included; 0: it is not copied.
     copied: u64,
-    /// Others go on with its database.
+    /// Other cases continue with its database.
     loads_for_others: bool,
     ceiling: bool,
 }
@@ -144,13 +144,13 @@ fn phase_names(phases: &[Phase]) -> impl Iterator<Item = &str> {
     phases.iter().map(|phase| phase.name.as_str())
 }
 
-/// Whether the database lies on a block device without a filesystem. `device`: the run's data
+/// Returns whether the database is on a block device without a filesystem. `device`: the run's data
 /// directory is such a device.
 pub(crate) fn is_on_device(volume: Option<&At<Volume>>, device: bool) -> bool {
     volume.map_or(device, |volume| volume.location_kind() == PlaceKind::Device)
 }
 
-/// All cases of all parts. Trials are outermost: each trial has all parts.
+/// Returns all cases of all parts. Trials are outermost: each trial has all parts.
 pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     let width = grids.iter().map(Grid::cases).sum::<usize>().to_string().len().max(4);
     let filled = vec![None; grids.len()];
@@ -179,7 +179,7 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     cases.made
 }
 
-/// Groups of cases that stay together in a trial, in the order of the suite.
+/// Returns the groups of cases that stay together in a trial, in the order of the suite.
 fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
     let engines = grid.setups.iter().flat_map(|setup| {
         let together = if grid.loads_once(setup) { setup.points.len() } else { 1 };
@@ -192,8 +192,8 @@ fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
     engines.chain(drive).map(|owner| CaseGroup { grid, owner }).collect()
 }
 
-/// The first phase that the RAM limit holds in: the first that evicts, where the database is made
-/// without the limit.
+/// Returns the index of the first phase under the RAM limit: 0, or the first `evict` where the
+/// database is loaded without the limit.
 fn limit_from(part: &Part, phases: &[Phase]) -> u32 {
     if part.typed.ram.while_loading.value_or(true) {
         return 0;
@@ -204,9 +204,9 @@ fn limit_from(part: &Part, phases: &[Phase]) -> u32 {
 }
 
 impl Cases {
-    /// Each engine once, up to the phases whose rates others get a share of.
+    /// Adds a pilot case for each engine, up to the phase whose rate other phases take a share of.
     fn pilots(&mut self, grids: &[Grid<'_>]) {
-        // After all others.
+        // Pilots are listed after all other cases.
         self.listed = grids.iter().map(Grid::cases_max).sum::<u64>() as u32;
         for grid in grids {
             for (setup, phases) in grid.pilots() {
@@ -227,7 +227,7 @@ impl Cases {
         }
     }
 
-    /// One case loads. Each thread count then runs on its database, or on a copy.
+    /// Adds one case that loads, and a case for each thread count on its database or on a copy.
     fn load_once(
         &mut self,
         grid: &Grid<'_>,
@@ -253,7 +253,7 @@ impl Cases {
         self.end_last();
     }
 
-    /// Each case loads its own database and removes it.
+    /// Adds cases that each load and remove their own database.
     fn load_own(&mut self, grid: &Grid<'_>, setup: &EngineSetup<'_>, points: &[Point], trial: u32) {
         for Point { swept, phases } in points {
             self.push(CaseDraft { swept: *swept, phases, ..CaseDraft::new(grid, setup, trial) });
@@ -261,8 +261,8 @@ impl Cases {
         }
     }
 
-    /// Every job of the drive, in random order unless `in_order` is set. The file is written once
-    /// for all trials: its contents do not matter.
+    /// Adds every job of the drive, in random order unless `in_order` is set. The file is written
+    /// once for all trials: its contents do not matter.
     fn drive<'a>(
         &mut self,
         grid: &Grid<'a>,
@@ -318,7 +318,7 @@ impl Cases {
         self.push(CaseDraft { phases, ceiling, ..CaseDraft::new(grid, setup, trial) })
     }
 
-    /// No case uses the database of the last case after it.
+    /// Marks the last case as the last use of its database.
     fn end_last(&mut self) {
         if let Some(last) = self.made.last_mut() {
             last.database.last_use = true;
@@ -332,7 +332,7 @@ impl Cases {
         }
     }
 
-    /// A drive's file is removed with the last case that uses it.
+    /// Marks the last case that uses a drive's file: the file is removed with it.
     fn end_drive(&mut self, filler: &str) {
         let last = self.made.iter_mut().rev().find(|case| case.database.id == filler);
         if let Some(last) = last {
@@ -403,8 +403,8 @@ impl Cases {
         id
     }
 
-    /// The volume of the case's database. A loading case sizes it by the engine's space factor, a
-    /// copy included; later cases take it over.
+    /// Returns the volume of the case's database. A loading case sizes it by the engine's space
+    /// factor, a copy included; later cases take it over.
     fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
         let (named, sized) = (draft.setup.volume?, draft.sized_data());
         let loaded_by = draft.loaded.map(|loaded| loaded.loader);
@@ -419,9 +419,10 @@ impl Cases {
         Some(named.resolve(draft.grid.part.scale, space as u64))
     }
 
-    /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
-    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`; of a part
-    /// `0003_flash_lmdb_load_r1`; a pilot `0001_lmdb_pilot`.
+    /// Returns the id of a case: `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`,
+    /// `0007_rocksdb_64gib_t4_r2`, `0003_lmdb_on-xfs_load_r1`,
+    /// `0009_rocksdb_v4000_64gib_with-zram_t4_r1`; in part `flash` `0003_flash_lmdb_load_r1`; of a
+    /// pilot `0001_lmdb_pilot`.
     fn id(&self, draft: &CaseDraft, threads: Option<u32>) -> String {
         let CaseDraft { setup, trial, .. } = *draft;
         let number = self.made.len() + 1;
@@ -429,16 +430,16 @@ impl Cases {
         let data = &draft.sized_data().tag;
         let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
-        let does = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
+        let work = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
-        let does = if trial == 0 { "pilot".to_owned() } else { format!("{does}_r{trial}") };
-        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{does}")
+        let work = if trial == 0 { "pilot".to_owned() } else { format!("{work}_r{trial}") };
+        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{work}")
     }
 }
 
-/// The options with which the engine is opened: those of the last `reopen` in the case that loaded
-/// the database.
+/// Returns the options with which the engine is opened: those of the last `reopen` in the case that
+/// loaded the database, or its first ones.
 fn effective_options<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
     let last = before.iter().rev().find_map(|phase| match &phase.work {
         Activity::Reopen { options } => Some(options),
@@ -474,8 +475,8 @@ fn assign_list_positions<'g, 'a>(
     with_first.collect()
 }
 
-/// Threads of the first measured phase, for cases without a thread sweep; none for a case that only
-/// loads.
+/// Returns the threads of the first measured phase, for cases without a thread sweep; none for a
+/// case that only loads.
 fn measured_threads(phases: &[Phase]) -> Option<u32> {
     phases.iter().find_map(|phase| match &phase.work {
         Activity::Measure(mix) => Some(workload::threads(mix)),
@@ -483,7 +484,7 @@ fn measured_threads(phases: &[Phase]) -> Option<u32> {
     })
 }
 
-/// Five times the expected duration of the case, in whole minutes, at least ten.
+/// Returns five times the expected duration of the case, in whole minutes, at least ten.
 fn default_budget(case: &Case, engine: &Description) -> u64 {
     let slower = if case.is_counted() { VALGRIND_SLOWDOWN } else { 1 };
     let expected = estimate::cost(case, engine).wall_ns.saturating_mul(slower);

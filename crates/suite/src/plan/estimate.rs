@@ -19,9 +19,9 @@ struct Pace {
     load_bytes_per_s: f64,
     /// The same in random order, unless the RAM limit begins after the load.
     random_load_bytes_per_s: f64,
-    /// Operations per second of one thread, for phases that end by a count.
+    /// Operations per second of one thread, in phases that end after a number of operations.
     operations_per_thread_s: f64,
-    /// Commits per second that a drive flushes, of all threads together.
+    /// Durable commits per second of a drive, all threads together.
     commits_per_s: f64,
     /// Bytes of a database copied per second: read, written and synced to the drive.
     copy_bytes_per_s: f64,
@@ -67,16 +67,16 @@ const FAST: Pace = Pace {
     is_steady_at_once: true,
 };
 
-/// Under a counter of instructions data is in memory, and work takes so many times as long: at
-/// most, and at least (docs/count.md).
+/// The slowdown under a counter of instructions, at most and at least (docs/count.md). Data is then
+/// in memory.
 const COUNTED_TIMES: [f64; 2] = [60.0, 20.0];
-/// How long a process writes before it is killed and its database is recovered.
+/// Seconds that a process writes before it is killed and its database is recovered.
 const RECOVERY_WRITES_S: f64 = 1.0;
 /// Time to start a worker under a counter of instructions.
 const COUNTED_CASE_S: f64 = 3.0;
 
 impl Pace {
-    /// The slowest and the fastest of a case.
+    /// Returns the slowest and the fastest pace of a case.
     fn case_bounds(case: &Case) -> [Self; 2] {
         if case.is_counted() { COUNTED_TIMES.map(Self::with_count_slowdown) } else { [SLOW, FAST] }
     }
@@ -102,7 +102,7 @@ const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
 /// Records per second, and operations per second and thread, of an engine that stores nothing.
 const LOAD_GENERATOR_PER_S: f64 = 1e6;
 
-/// Upper bound of what requests add to a graph, relative to the loaded graph.
+/// Upper bound of the space that requests add to a graph, relative to the loaded graph.
 const GRAPH_GROWTH_MAX: f64 = 2.0;
 
 /// The cost of one case.
@@ -116,7 +116,7 @@ pub(crate) struct Cost {
     pub(crate) space_bytes: u64,
 }
 
-/// The cost of one case, from its engine's description.
+/// Estimates the cost of one case from its engine's description.
 pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
     let record_bytes = record_bytes(case);
     let written: f64 = case.phases.iter().map(|phase| phase_write_bytes(phase, case, engine)).sum();
@@ -144,8 +144,8 @@ pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
     }
 }
 
-/// Whether the filesystem is known to copy by reflinks. For a directory it is unknown before the
-/// run.
+/// Returns whether the filesystem is known to copy by reflinks. For a directory it is unknown
+/// before the run.
 fn is_cloned(case: &Case) -> bool {
     let format = match case.volume.as_ref().map(|volume| &volume.medium) {
         Some(Medium::Loop { format, .. } | Medium::Device { format, .. }) => format,
@@ -155,7 +155,7 @@ fn is_cloned(case: &Case) -> bool {
     !case.writes() && *filesystem != FilesystemKind::Ext4
 }
 
-/// The sums of all cases, and the maximum space at one time.
+/// Estimates the sums of all cases, and the maximum space at one time.
 pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
     let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
     let (mut alive, mut ended): (BTreeMap<&str, u64>, Vec<&str>) = Default::default();
@@ -181,7 +181,7 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let together = alive.values().copied().fold(0, u64::saturating_add);
         let image = case.tier.as_ref().map_or(0, |tier| tier.memory.image_bytes());
         estimate.space_bytes = estimate.space_bytes.max(together.saturating_add(image));
-        // Two that take turns have their databases at the same time.
+        // Two cases that take turns have their databases at the same time.
         let waits =
             cases.get(index + 1).is_some_and(|next| case.turns_with.as_ref() == Some(&next.id));
         ended.extend(case.database.last_use.then_some(case.database.id.as_str()));
@@ -201,7 +201,7 @@ const READING_BYTES: f64 = 1_500.0;
 const SERIES_BYTES: f64 = 130.0;
 const HISTOGRAM_BYTES: f64 = 830.0;
 
-/// Bytes of a case's record. Slices of at most a second have one reading per second.
+/// Estimates the bytes of a case's record. Slices of at most a second have one reading per second.
 fn filed_bytes(case: &Case, engine: &Description) -> u64 {
     let slice_s = case.slice_ns.max(1) as f64 / 1e9;
     let phase = |phase: &Phase| {
@@ -222,8 +222,8 @@ fn filed_bytes(case: &Case, engine: &Description) -> u64 {
     (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
 }
 
-/// Lower bound of bytes written: the user data of each load, and of each copy, once, if the engine
-/// stores any. Writes during measured phases are not included: their rate is unknown.
+/// Returns a lower bound of bytes written: the user data of each load and each copy, once, if the
+/// engine stores any. Writes during measured phases are not included: their rate is unknown.
 pub fn write_bytes_least(plan: &Plan) -> u64 {
     let stores = |case: &&Case| {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
@@ -260,13 +260,13 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description, pace: Pace) -> f64 
     }
 }
 
-/// The time to flush so many commits, if the case waits for them.
+/// Returns the seconds to flush this many commits; 0 if the case does not wait for them.
 fn commits_s(commits: f64, case: &Case, pace: Pace) -> f64 {
     let waits = case.options.durability == Durability::Commit;
     if waits { commits / pace.commits_per_s } else { 0.0 }
 }
 
-/// Bytes written to the drive.
+/// Estimates the bytes that a phase writes to the drive.
 fn phase_write_bytes(phase: &Phase, case: &Case, engine: &Description) -> f64 {
     let factor = engine.planning.write_factor;
     if let Activity::Load(load) = &phase.work {
@@ -290,7 +290,7 @@ fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
         return loaded / LOAD_GENERATOR_PER_S;
     }
     let in_order = load.order == LoadOrder::Sequential && case.data.graph.is_none();
-    // A limit that begins after the load leaves it all memory.
+    // If the limit begins after the load, the load can use all memory.
     let bytes_per_s = if in_order || case.ram_limit_from > 0 {
         pace.load_bytes_per_s
     } else {
@@ -320,7 +320,7 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
     if first.is_finite() { first } else { 0.0 }
 }
 
-/// The time of one opening with what is before it; none: it opens nothing.
+/// Returns the seconds of one opening, with the writes before a recovery; none: it opens nothing.
 fn opening_s(role: &Role, pace: Pace) -> Option<f64> {
     match role.mix.first()?.op {
         Op::Open { .. } => Some(pace.open_s),
@@ -331,13 +331,14 @@ fn opening_s(role: &Role, pace: Pace) -> Option<f64> {
 
 fn record_bytes(case: &Case) -> f64 {
     match &case.data.graph {
-        // All keys of an ordered store that belong to one id.
+        // The mean of all keys that an ordered store has for one id.
         Some(_) => case.shape.user_bytes() as f64 / case.data.records as f64,
         None => case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64,
     }
 }
 
-/// Keys and bytes of one write: a record; in a graph a link, by its ids and by its time.
+/// Returns the bytes of one write: of a record; in a graph of a link, which is stored by its ids
+/// and by its time.
 fn written_bytes(case: &Case) -> f64 {
     let link = |graph: &Graph| 2.0 * (Graph::LINK_BYTES as f64 + graph.link_bytes.mean());
     case.data.graph.as_ref().map_or_else(|| record_bytes(case), link)

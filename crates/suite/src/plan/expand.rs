@@ -19,10 +19,10 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
-/// More cases than this are a typing error.
+/// The most cases of a suite; more are a typing error.
 const CASES_MAX: u64 = 100_000;
 
-/// All cases of the suite, with every value resolved.
+/// Returns all cases of the suite, with every value resolved.
 ///
 /// `engines` are the results for [`Suite::worker_specs`]. The time depends only on the number of
 /// cases.
@@ -51,7 +51,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let mut cases = cases::all(&grids);
     let descriptions: BTreeMap<&str, &Description> =
         grids.iter().flat_map(Grid::descriptions).collect();
-    let says_slice = |case: &Case| {
+    let sets_slice = |case: &Case| {
         let mut parts = suite.parts.iter().filter(|part| part.name() == case.part.as_deref());
         parts.any(|part| part.typed.run.slice.is_some())
     };
@@ -60,7 +60,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         let mut ends = case.phases.iter().filter_map(|phase| Some(phase.mix()?.ends));
         ends.any(|ends| ends.least_ns.is_some() || ends.turn_ns.is_some())
     };
-    let is_free = |case: &Case| !says_slice(case) && !counts_slices(case);
+    let is_free = |case: &Case| !sets_slice(case) && !counts_slices(case);
     let slices = slices::lengthen(&mut cases, is_free, &descriptions);
     let notes = suite.notes.iter().cloned().chain(sized).chain(slices);
     let crowd = oversubscription_warning(&cases, host);
@@ -83,7 +83,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     })
 }
 
-/// With more threads per processor, results no longer describe the engine.
+/// The most threads per processor: with more, results no longer describe the engine.
 const THREADS_PER_CPU: u32 = 4;
 
 /// Warns if more threads run than this machine can run at once.
@@ -97,7 +97,7 @@ fn oversubscription_warning(cases: &[Case], host: &SizingHost) -> Option<String>
     })
 }
 
-/// Each sentence once. If only some of several parts have it, it names the part.
+/// Returns each note once. If only some of several parts have it, it names the part.
 fn merge_part_notes<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
     let parts: Vec<_> = parts.collect();
     let mut all: Vec<String> = Vec::new();
@@ -129,7 +129,8 @@ fn check_some(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
     mistake.help(sentences(&left_out).join("\n"));
 }
 
-/// Images and mount points need a directory.
+/// Refuses volumes on a data directory that is a block device: images and mount points need a
+/// directory.
 fn check_data_dir(part: &Part, host: &SizingHost, mistakes: &mut Mistakes) {
     if let Some(volume) = part.typed.volume.first().filter(|_| host.device) {
         let mistake = mistakes.at(&volume.span, "the data directory is a block device already");
@@ -137,8 +138,8 @@ fn check_data_dir(part: &Part, host: &SizingHost, mistakes: &mut Mistakes) {
     }
 }
 
-/// The suite's title. It may promise data larger than RAM, so it is marked if there is no RAM
-/// limit.
+/// Returns the suite's title. It may promise data larger than RAM, so it is marked if the RAM limit
+/// is off.
 fn title(suite: &Suite) -> String {
     let limited = |part: &Part| {
         let ram = &part.typed.ram;
@@ -149,7 +150,7 @@ fn title(suite: &Suite) -> String {
     format!("{}{without}", suite.title())
 }
 
-/// Whether the suite has a plausible number of cases.
+/// Returns whether the suite has a plausible number of cases, and records a mistake if not.
 fn check_size(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) -> bool {
     let cases = grids.iter().map(Grid::cases_max).fold(0, u64::saturating_add);
     if cases > CASES_MAX {

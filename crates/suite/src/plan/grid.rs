@@ -94,7 +94,7 @@ impl<'a> Grid<'a> {
         grid
     }
 
-    /// Whether its engines take turns: two do, others are run one after the other.
+    /// Returns whether its engines take turns: two do; any other number run one after the other.
     pub(crate) fn takes_turns(&self) -> bool {
         self.part.typed.run.turns.is_some() && self.runnable.len() == 2
     }
@@ -128,7 +128,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The rate that a pilot is to find, if a role has one.
+    /// Returns the rate that a pilot is to find, if a role has one.
     fn pilot_rate(&self) -> Option<&At<PilotRate>> {
         self.part.typed.roles().find_map(|role| role.rate.as_ref()?.pilot())
     }
@@ -143,7 +143,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Upper bound of key numbers that a case uses.
+    /// Returns an upper bound of the key numbers that a case uses.
     fn key_numbers(&self, phases: &[Phase], sized: &SizedData) -> u64 {
         // Ranks of a crew may insert at different speeds, and each rank has its own keys.
         let ranks = self.part.typed.crew.as_ref().map_or(1, |crew| crew.to_crew().ranks());
@@ -154,8 +154,8 @@ impl<'a> Grid<'a> {
         if entries.any(|entry| !entry.keys.finds()) { records.saturating_mul(2) } else { records }
     }
 
-    /// Whether one case loads for all thread counts. A bare device cannot be copied: each case
-    /// loads its own database there. On an attached server, each case also removes it.
+    /// Returns whether one case loads for all thread counts. A bare device cannot be copied: each
+    /// case loads its own database there. On an attached server, each case also removes it.
     pub(crate) fn loads_once(&self, setup: &EngineSetup<'_>) -> bool {
         let sharing = self.part.typed.sharing();
         if setup.engine.attached_server().is_some() {
@@ -168,22 +168,22 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The engines that a pilot is to run, each with its phases up to the one whose rate is asked
-    /// for. The null engine sustains any rate.
+    /// Returns the engines that a pilot is to run, each with its phases up to the one whose rate is
+    /// sought. The null engine is left out beside others, because it sustains any rate.
     pub(crate) fn pilots(&self) -> Vec<(&EngineSetup<'a>, &[Phase])> {
         let Some(rate) = self.pilot_rate() else { return Vec::new() };
         let up_to_rate = |setup: &'_ EngineSetup<'a>| {
             let phases = &setup.points.first()?.phases;
             let next = workload::phase_position(phases, &rate.phase)? + 1;
-            // The work that it left behind belongs to what the engine sustains.
+            // A following `settle` is included: the engine must keep up with its deferred work.
             let settles = |phase: &Phase| matches!(phase.work, Activity::Settle { .. });
             Some(next + usize::from(phases.get(next).is_some_and(settles)))
         };
         let all: Vec<_> = self.setups.iter().filter_map(|s| Some((s, up_to_rate(s)?))).collect();
         let stores = |setup: &EngineSetup<'_>| !setup.description.capabilities.stores_nothing;
         let some_store = all.iter().any(|(setup, _)| stores(setup));
-        let wanted = all.into_iter().filter(|(setup, _)| !some_store || stores(setup));
-        wanted.map(|(setup, end)| (setup, &setup.points[0].phases[..end])).collect()
+        let pilots = all.into_iter().filter(|(setup, _)| !some_store || stores(setup));
+        pilots.map(|(setup, end)| (setup, &setup.points[0].phases[..end])).collect()
     }
 
     /// The number of cases.
@@ -194,7 +194,7 @@ impl<'a> Grid<'a> {
         points.saturating_mul(self.part.typed.trials() as usize) + pilots + self.cases_of_drive()
     }
 
-    /// Upper bound of the number of cases: as if each engine had a load of its own.
+    /// Returns an upper bound of the number of cases, as if each engine had a load of its own.
     pub(crate) fn cases_max(&self) -> u64 {
         let points = self.setups.len() as u64 * (self.threads.len() as u64 + 1);
         let cases = points.saturating_mul(u64::from(self.part.typed.trials()));
@@ -206,7 +206,7 @@ impl<'a> Grid<'a> {
         self.bare.as_ref().map_or(0, |bare| bare.cases(&self.threads) * volumes)
     }
 
-    /// Decisions, as text.
+    /// Returns the decisions about this part, as text.
     pub(crate) fn notes(&self) -> Vec<String> {
         let as_run = self.part.fidelity == Fidelity::AsRun;
         let as_run = as_run.then(|| "phases run in the version as run (fidelity)".to_owned());
@@ -217,15 +217,15 @@ impl<'a> Grid<'a> {
             let points = self.setups.iter().flat_map(|setup| &setup.points);
             notes.extend(turns::notes(self.part, points.flat_map(|point| &point.phases)));
         }
-        for agreed in self.setups.iter().flat_map(|setup| &setup.agreed) {
-            if !notes.contains(agreed) {
-                notes.push(agreed.clone());
+        for note in self.setups.iter().flat_map(|setup| &setup.agreed) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
             }
         }
         notes
     }
 
-    /// Likely failures, and work that is left out.
+    /// Returns warnings of likely failures, and of work that is left out.
     pub(crate) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
         let untuned = warnings::untuned_notes(&self.runnable);
@@ -241,12 +241,12 @@ impl<'a> Grid<'a> {
             abilities::count_warning(&part.typed, engine, worker.engine())
         });
         let uncounted = uncounted.collect();
-        let asked = part.typed.run.turns.is_some() && !self.takes_turns();
+        let lacks_turns = part.typed.run.turns.is_some() && !self.takes_turns();
         let engines = self.runnable.len();
         let alone = format!(
             "no turns: expected two engines, found {engines}; `kvdyno versus` runs two builds"
         );
-        let no_turns = asked.then_some(alone).into_iter().collect();
+        let no_turns = lacks_turns.then_some(alone).into_iter().collect();
         [no_turns, untuned, compressed, single, fit, not_copied, attached, replayed, uncounted]
             .concat()
     }
@@ -258,7 +258,7 @@ impl<'a> Grid<'a> {
         runnable.chain(self.workers.iter().map(|(name, description)| (*name, *description)))
     }
 
-    /// The selected engines and volumes may have nothing in common.
+    /// Refuses a part whose engines use none of its volumes.
     fn check_left(&self, mistakes: &mut Mistakes) {
         let engines = &self.part.typed.engine;
         if !self.part.left_out.is_empty() {
@@ -268,9 +268,9 @@ impl<'a> Grid<'a> {
             return;
         };
         let volume = &self.part.typed.volume;
-        let lies =
+        let has_volume =
             |engine: &Engine| volume.iter().any(|volume| engine.is_on_volume(&volume.name.0));
-        if !engines.iter().any(lies) {
+        if !engines.iter().any(has_volume) {
             let part =
                 self.part.name().map_or("the suite".to_owned(), |part| format!("part `{part}`"));
             let message = format!("{part} has no case: no engine uses any of its volumes");
@@ -337,7 +337,7 @@ fn set_up<'a>(
     setups
 }
 
-/// The descriptions of this engine in the run: one for each library.
+/// Returns the descriptions of this engine in the run: one for each library.
 fn versions<'a>(
     runnable: &[(&'a Engine, &'a InstalledWorker)],
     engine: &Engine,
@@ -346,7 +346,7 @@ fn versions<'a>(
     alike.map(|(_, worker)| worker.engine()).collect()
 }
 
-/// The options after each `reopen`. Options that a `reopen` does not name are unchanged.
+/// Returns the options after each `reopen`. Options that a `reopen` does not name are unchanged.
 fn reopen_options(
     part: &Part,
     engine: &Engine,
@@ -368,7 +368,8 @@ fn reopen_options(
     reopened
 }
 
-/// Engines and volumes that the suite names but that cannot run.
+/// Returns the engines without a selected volume, and the volumes on which an engine cannot store
+/// data.
 fn misplaced_engines(part: &Part, runnable: &[(&Engine, &InstalledWorker)]) -> Vec<LeftOut> {
     let mut notes = Vec::new();
     let name = || part.name().map(str::to_owned);
@@ -395,7 +396,7 @@ fn misplaced_engines(part: &Part, runnable: &[(&Engine, &InstalledWorker)]) -> V
     notes
 }
 
-/// The phases that engines skip, each once.
+/// Returns the phases that engines skip, each once.
 fn skipped_phases(part: &Part, setups: &[EngineSetup]) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = Vec::new();
     for setup in setups {

@@ -14,8 +14,8 @@ const FAST_BYTES_PER_S: f64 = 500e6;
 /// Assumed writes per second of a writer in a closed loop, for space and bytes written.
 pub(crate) const WRITES_PER_THREAD_S: f64 = 10_000.0;
 
-/// Upper bound of records that inserts can add. Engines size their maps by it; it costs address
-/// space, not memory or disk.
+/// Returns an upper bound of the records that inserts can add. Engines size their memory maps by
+/// it; it costs address space, not memory or disk.
 pub(crate) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
     let most = |mix: &Mix, role: &Role, share: f64| {
         if share == 0.0 {
@@ -33,7 +33,7 @@ pub(crate) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
     sum(phases, is_insert, most)
 }
 
-/// Records that a fast engine inserts, for the size of a volume.
+/// Returns the records that a fast engine inserts, for the size of a volume.
 pub(crate) fn inserts_of_a_fast_engine(phases: &[Phase], record_bytes: f64) -> u64 {
     let by_drive = FAST_BYTES_PER_S / record_bytes;
     sum(phases, is_insert, |mix, role, share| {
@@ -42,12 +42,12 @@ pub(crate) fn inserts_of_a_fast_engine(phases: &[Phase], record_bytes: f64) -> u
     })
 }
 
-/// Expected number of inserted records.
+/// Returns the expected number of inserted records.
 pub(crate) fn inserts_expected(phases: &[Phase]) -> u64 {
     sum(phases, is_insert, expected_writes)
 }
 
-/// Expected number of writes of all kinds; batches count their records.
+/// Returns the expected number of writes of all kinds; batches count their records.
 pub(crate) fn writes_expected(phases: &[Phase]) -> u64 {
     sum(phases, Op::records_written, expected_writes)
 }
@@ -56,7 +56,8 @@ fn expected_writes(mix: &Mix, role: &Role, share: f64) -> f64 {
     written_records(mix, role, share, WRITES_PER_THREAD_S * f64::from(role.threads) * share)
 }
 
-/// Records of a role of which so many in a second are written in a closed loop.
+/// Returns the records that a role writes: by its rate, or `closed_per_s` in a closed loop, until
+/// its time or count ends.
 fn written_records(mix: &Mix, role: &Role, share: f64, closed_per_s: f64) -> f64 {
     let offered = |rate: &Rate| rate.mean_rate(mix.ends.duration_ns) * share;
     let per_s = role.rate.as_ref().map_or(closed_per_s, offered);

@@ -1,4 +1,4 @@
-//! The drive's jobs as cases: each an engine with its own label, and with blocks as values.
+//! The drive's jobs as cases: each is an engine with its own label, and blocks are its values.
 
 use crate::check::abilities::{SECTOR_BYTES, unsupported_location};
 use crate::plan::options;
@@ -23,18 +23,19 @@ use kvdyno_record::workload::{
 };
 use std::collections::BTreeMap;
 
-/// The file is written in blocks of this size, one after the other.
+/// Bytes of the blocks in which the file is written, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
 /// Block size of the preconditioning in SNIA's Solid State Storage Performance Test Specification.
 const PRECONDITION_BYTES: u64 = 128 << 10;
-/// Writes of the passes after the first, as the specification requires for enterprise drives.
+/// Writes in flight in the passes after the first, as the specification requires for enterprise
+/// drives.
 const PRECONDITION_DEPTH: u32 = 32;
 /// Default block size of a job.
 const BLOCK_BYTES: u64 = 4096;
 
 /// The drive's part of a plan.
 pub(crate) struct Bare<'a> {
-    /// Writes the file in full.
+    /// The engine that writes the whole file.
     pub(crate) fill: EngineSetup<'a>,
     /// The jobs on it, each under each RAM limit.
     pub(crate) jobs: Vec<(EngineSetup<'a>, &'a DriveJob)>,
@@ -43,11 +44,11 @@ pub(crate) struct Bare<'a> {
     fill_bytes: u64,
     /// Number of trials.
     pub(crate) trials: u32,
-    /// How often the file is written completely before the first job; 0: once, to create it.
+    /// The number of times that the file is written before the first job; 0: once, to create it.
     precondition: u64,
     /// The section as typed.
     pub(crate) section: &'a Drive,
-    /// Engines overwrite the file: it is written again in each trial.
+    /// True: engines overwrite the file, so it is written again in each trial.
     pub(crate) overwritten: bool,
     part: &'a Part,
 }
@@ -66,13 +67,13 @@ impl Bare<'_> {
         self.blocks * self.fill_bytes
     }
 
-    /// A case writes the file that jobs share; those that discard write their own.
+    /// Returns whether a case writes the file that jobs share; jobs that discard write their own.
     pub(crate) fn is_filled(&self) -> bool {
         !self.section.is_read_only() && !self.section.job.iter().all(|job| job.rw().trims())
     }
 
-    /// Thread counts of a ceiling at each point of the sweep: as many as the engines have, all
-    /// roles together, because as many may wait for the drive at once.
+    /// Returns the swept thread counts. A ceiling has as many threads as all roles of the engines
+    /// together, because as many may wait for the drive at once.
     pub(crate) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
         let at = |threads: u32| {
             let measured = self.part.typed.measures();
@@ -87,7 +88,7 @@ impl Bare<'_> {
     }
 }
 
-/// The descriptions of the section's workers, by name. A missing worker is a mistake.
+/// Returns the descriptions of the section's workers, by name. A missing worker is a mistake.
 pub(crate) fn find<'a>(
     drive: &At<Drive>,
     engines: &'a Engines,
@@ -138,7 +139,7 @@ pub(crate) fn resolve<'a>(
             mistakes.at(&read_only.span, "`read_only` in a directory: expected a block device");
         mistake.label("expected a block device here");
     }
-    // The largest of several data sets: a file that fits it fits the others.
+    // The largest of several data sets decides: a file of its size is enough for the others.
     let (sized, limits) = sets
         .iter_mut()
         .zip(context.limits)
@@ -187,8 +188,8 @@ pub(crate) fn resolve<'a>(
     })
 }
 
-/// Jobs on a device share its blocks, those of other parts as well: none may find what another has
-/// discarded.
+/// Refuses discards beside other work on a device: jobs and engines of all parts share its blocks,
+/// and none may find blocks that another has discarded.
 fn check_trims_alone(drive: &At<Drive>, part: &Part, mistakes: &mut Mistakes) {
     let alone = part.name().is_none()
         && part.typed.engine.is_empty()
@@ -202,8 +203,8 @@ fn check_trims_alone(drive: &At<Drive>, part: &Part, mistakes: &mut Mistakes) {
         .help("measure the other jobs in a run of their own, or all of them in a directory");
 }
 
-/// The size of the file: whole blocks, at least the requested size. If only the drive uses a
-/// device: the whole device.
+/// Returns the size of the file: whole blocks, at least the requested size. If only the drive uses
+/// a device, it is the whole device.
 fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHost) -> u64 {
     let alone = part.typed.engine.is_empty();
     let bytes = match drive.size.value_or(DataSize::Auto) {
@@ -223,7 +224,7 @@ fn block_bytes(job: &DriveJob) -> u64 {
     job.block.value_or(Bytes(BLOCK_BYTES)).0
 }
 
-/// Whether its reads may be served from memory.
+/// Returns whether a job's reads may be served from memory.
 fn is_cached(job: &DriveJob) -> bool {
     job.io() == Way::Mmap || job.options.is_buffered()
 }
@@ -250,7 +251,7 @@ fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &m
     }
 }
 
-/// A file as data: numbered blocks.
+/// Returns a file as a data set of numbered blocks.
 fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
     let key = Key::ordered(8, KeyFormat::Binary);
     let record_bytes = f64::from(key.bytes) + block_bytes as f64;
@@ -268,12 +269,13 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
     SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
-/// Writes every block of the shared file, in order, as often as preconditioning requires.
+/// Returns the phases that write every block of the shared file, in order, as often as
+/// preconditioning requires.
 pub(crate) fn fill_phases(bare: &Bare) -> Vec<Phase> {
     fill_phases_in_blocks(bare, bare.fill_bytes)
 }
 
-/// The same in blocks of this size.
+/// Returns the phases that write every block, in blocks of this size.
 fn fill_phases_in_blocks(bare: &Bare, block_bytes: u64) -> Vec<Phase> {
     if bare.section.is_read_only() {
         return Vec::new();
@@ -293,18 +295,18 @@ fn fill_phases_in_blocks(bare: &Bare, block_bytes: u64) -> Vec<Phase> {
     phases
 }
 
-/// A job's phases, with the phases that write its file.
+/// Returns a job's phases, with the phases that write its file.
 pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
     let trims = job.rw().trims();
-    // A block that is discarded again is a hole already.
+    // Each block is discarded once: afterwards it is a hole.
     let operations = trims.then(|| bare.file_bytes() / block_bytes(job));
     let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
-    // A job that trims has a file of its own, of its own blocks.
+    // A job that trims writes its own file, in its own blocks.
     let mut phases =
         fill_phases_in_blocks(bare, if trims { block_bytes(job) } else { bare.fill_bytes });
     phases.push(Phase::new("cold", Activity::Evict));
-    // A warmup would discard what is to be measured.
+    // A warmup would discard blocks that the measured phase needs.
     if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {
         phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
     }
@@ -315,8 +317,8 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
 
 fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
-    let drawn = job.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
-    let keys = if job.rw().is_random() { drawn } else { Choice::Sequential { step: 1 } };
+    let random = job.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
+    let keys = if job.rw().is_random() { random } else { Choice::Sequential { step: 1 } };
     let entry = |op, weight| MixEntry::new(op, weight, keys.clone());
     let trims = job.rw().trims();
     let writes = if trims { Op::Delete } else { Op::Update };
@@ -334,14 +336,14 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     Role { depth, flush_every, rate, think_ns, ..Role::new(name, threads, mix) }
 }
 
-/// Threads of all roles at this point of the sweep.
+/// Counts the threads of all roles at this point of the sweep.
 fn count_threads(measure: &phase::Measure, swept: u32) -> u32 {
     let threads =
         |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).resolve(Some(swept));
     measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 
-/// The thread counts of a job.
+/// Returns the thread counts of a job.
 pub(crate) fn threads(job: &DriveJob, swept: &[Option<u32>]) -> Vec<u32> {
     match job.threads.value_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],

@@ -1,4 +1,4 @@
-//! From a checked suite to a plan.
+//! Turns a checked suite into a plan.
 
 pub(crate) mod cases;
 pub(crate) mod estimate;

@@ -19,7 +19,7 @@ pub(crate) struct Measures {
     pub(crate) scale: Ratio,
 }
 
-/// Every option of the engine, resolved.
+/// Resolves every option of the engine.
 pub(crate) fn resolve(
     engine: &Engine,
     description: &Description,
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
     options
 }
 
-/// Only options in bytes are scaled.
+/// Refuses names in `scaled` that are not options in bytes.
 fn check_scaled(engine: &Engine, description: &Description, mistakes: &mut Mistakes) {
     let bytes = description.options.iter().filter(|spec| spec.kind == OptionKind::Bytes);
     let candidates: Vec<&str> = bytes.map(|spec| spec.name.as_str()).collect();
@@ -96,7 +96,7 @@ fn scale_value(value: Value, ratio: Ratio) -> Value {
 fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistakes) -> Durability {
     let typed = engine.durability.as_ref();
     let classes = &description.capabilities.durability;
-    // An attached server has the one class that it was configured for.
+    // An attached server may have only the class that it is configured for.
     let only =
         classes.keys().next().filter(|_| engine.attached_server().is_some() && classes.len() == 1);
     let class = engine.durability.value_or(only.copied().unwrap_or(Durability::Async));
@@ -194,7 +194,8 @@ pub(crate) fn agree(
     notes
 }
 
-/// The compressor that the suite disables for this engine, as `compression = none`.
+/// Returns the setting by which the suite disables a compressor of this engine, such as
+/// `compression = none`.
 pub(crate) fn compressor_off(engine: &Engine, description: &Description) -> Option<String> {
     let off = |spec: &OptionSpec| {
         let value = engine.option_value(&spec.name)?;
@@ -204,8 +205,8 @@ pub(crate) fn compressor_off(engine: &Engine, description: &Description) -> Opti
     description.options.iter().find_map(off)
 }
 
-/// Compressors that a default or a preset enables, with the setting that disables each. `reason`
-/// names an engine for which the suite disables compression.
+/// Returns a warning for each compressor that a default or a preset enables, with the setting that
+/// disables it. `reason` names an engine for which the suite disables compression.
 pub(crate) fn compressors_left_on(
     engine: &Engine,
     description: &Description,

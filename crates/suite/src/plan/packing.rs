@@ -1,5 +1,5 @@
-//! Neighbouring records under one key: `pack = 64` of an engine. It stores fewer and longer values;
-//! the records are the same as for all other engines.
+//! Stores neighbouring records under one key: `pack = 64` of an engine. It has fewer and longer
+//! values; the records are the same as for all other engines.
 
 use crate::plan::sizing::SizedData;
 use crate::written::engine::Engine;
@@ -10,7 +10,7 @@ use crate::written::typed::Typed;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Choice, Data, Op, Packing, Size, ValueShape};
 
-/// The data set as the engine stores it; none: it is not packed.
+/// Returns the data set as the engine stores it; none: it is not packed.
 pub(crate) fn pack_data(
     typed: &Typed,
     engine: &Engine,
@@ -54,8 +54,8 @@ pub(crate) fn pack_data(
     Some(SizedData { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
 }
 
-/// Whether an entry does the same work on packed records as on single ones: it reads or writes one
-/// record, and each record equally often.
+/// Returns whether an entry does the same work on packed records as on single ones: it reads or
+/// writes one record, and each record equally often.
 fn is_same_work(role: &Role, entry: &Entry) -> bool {
     let keys = entry.keys.as_ref().or(role.keys.as_ref());
     let uniform = keys.is_none_or(|keys| keys.value == Choice::Uniform);

@@ -15,12 +15,12 @@ use kvdyno_record::workload::Phase;
 pub(crate) struct EngineSetup<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) description: &'a Description,
-    /// None: it is embedded in its worker.
+    /// The engine's library; none: it is embedded in its worker.
     pub(crate) library: Option<&'a Library>,
     /// The attached server, if there is one.
     pub(crate) server: Option<&'a AttachedServer>,
     pub(crate) options: Options,
-    /// Options that its versions have in common, as notes.
+    /// Notes on options that were given the same value in all its versions.
     pub(crate) agreed: Vec<String>,
     /// The options after each `reopen`, in order.
     pub(crate) reopened: Vec<Options>,
@@ -31,20 +31,21 @@ pub(crate) struct EngineSetup<'a> {
     /// Index of its data set.
     pub(crate) data: usize,
     pub(crate) limit: Limit,
-    /// None: in the data directory.
+    /// The volume of its database; none: the data directory.
     pub(crate) volume: Option<&'a At<Volume>>,
 }
 
 /// All phases of a case that loads its own database, at one point of the sweep.
 #[derive(Clone)]
 pub(crate) struct Point {
-    /// None: the suite sweeps no threads.
+    /// The thread count; none: the suite sweeps no threads.
     pub(crate) swept: Option<u32>,
     pub(crate) phases: Vec<Phase>,
 }
 
 impl<'a> EngineSetup<'a> {
-    /// An engine embedded in its worker, in the data directory, never reopened.
+    /// Returns the setup of an engine embedded in its worker, in the data directory, never
+    /// reopened.
     pub(crate) fn embedded(
         engine: &'a Engine,
         description: &'a Description,

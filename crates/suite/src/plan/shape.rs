@@ -12,7 +12,7 @@ use kvdyno_record::workload::{Data, Mix, Phase};
 /// Upper bound of keys that one request of a graph adds to an ordered store.
 const KEYS_OF_A_REQUEST: u64 = 3;
 
-/// The data of a case with these phases.
+/// Returns the shape of the data of a case with these phases.
 pub(crate) fn data_shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     let data = &sized.data;
     if let Some(graph) = &data.graph {
@@ -33,12 +33,12 @@ pub(crate) fn data_shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     }
 }
 
-/// Upper bound of records, inserts included: of address space, not of a drive's.
+/// Returns an upper bound of records, inserts included: a bound for address space, not for drives.
 pub(crate) fn records_max(phases: &[Phase], sized: &SizedData) -> u64 {
     records_with(phases, sized, inserts_max(phases, sized.record_bytes))
 }
 
-/// Records on a drive, with those that a fast engine inserts.
+/// Returns the records on a drive, including those that a fast engine inserts.
 pub(crate) fn records_stored(phases: &[Phase], sized: &SizedData) -> u64 {
     records_with(phases, sized, inserts_of_a_fast_engine(phases, sized.record_bytes))
 }
@@ -49,7 +49,7 @@ fn records_with(phases: &[Phase], sized: &SizedData, inserts: u64) -> u64 {
     with_keys.map(|replay| replay.keys).fold(inserted, u64::max)
 }
 
-/// The data for an engine: the keys of an ordered store.
+/// Returns the shape of a graph in an ordered store: its keys.
 fn graph_shape(graph: &Graph, sized: &SizedData, phases: &[Phase]) -> DataShape {
     let keys = graph.keys();
     let added = inserts_max(phases, sized.record_bytes).saturating_mul(KEYS_OF_A_REQUEST);
@@ -66,16 +66,16 @@ fn graph_shape(graph: &Graph, sized: &SizedData, phases: &[Phase]) -> DataShape 
     }
 }
 
-/// The requests to a drive, by offset and length.
+/// Returns the bounds of requests to a drive, by offset and length; none: no trace of a drive.
 fn requests(data: &Data, phases: &[Phase]) -> Option<Requests> {
     let of_drives = replays(phases).filter_map(|replay| Some((replay, replay.drive?)));
-    let one = |(replay, drive): (&Replay, OfDrive)| {
+    let bounds = |(replay, drive): (&Replay, OfDrive)| {
         // Folded offsets end with the records.
         let bytes = data.records.saturating_mul(data.value.size.max());
         let end = if drive.fold { 1 << bytes.trailing_zeros().min(63) } else { u64::MAX };
         (replay.value_bytes_max, drive.multiple_of.min(end))
     };
-    let all = of_drives.map(one).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+    let all = of_drives.map(bounds).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
     let mixes = phases.iter().filter_map(Phase::mix);
     let writes = mixes.flat_map(Mix::entries).any(|entry| entry.op.writes());
     all.map(|(longest, multiple_of)| Requests { bytes_max: longest, multiple_of, writes })

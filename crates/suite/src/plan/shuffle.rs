@@ -9,9 +9,9 @@ pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// Shuffles the items of a trial: every second trial has the order of the one before, reversed. In
-/// an even number of trials each item comes before each other as often as after it, and drift of
-/// the machine favours none. Those that are not judged are at one end: none stands between two
+/// Shuffles the items of a trial: every second trial has the previous trial's order, reversed. In
+/// an even number of trials each item comes before each other item as often as after it, and drift
+/// of the machine favours none. Items that are not judged are at one end: none stands between two
 /// that are compared.
 pub(crate) fn shuffle_trial<T>(
     items: &mut [T],
@@ -26,7 +26,8 @@ pub(crate) fn shuffle_trial<T>(
     }
 }
 
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
+/// Returns the next number of `SplitMix64`. (Steele, Lea, Flood: Fast splittable pseudorandom
+/// number generators, OOPSLA 2014)
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -34,7 +34,7 @@ pub struct SizingHost {
     pub free_bytes: u64,
     /// Processors this process may use.
     pub cpus: u32,
-    /// The place is a block device: it has room for one database, which fills it.
+    /// The data directory is a block device: it has room for one database, which fills it.
     pub device: bool,
 }
 
@@ -65,8 +65,9 @@ impl SizedData {
 /// A RAM limit with the tier below it, and its name in a case's name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Limit {
+    /// The limit; none: the suite has no limit.
     pub(crate) bytes: Option<u64>,
-    /// None: no limit in the suite.
+    /// The memory tier below the limit; none: the suite has no tiers.
     pub(crate) tier: Option<Tier>,
     /// `64gib`, or `x4` for data four times the limit; none for a single limit. With a tier
     /// `64gib_with-zram`.
@@ -81,7 +82,7 @@ impl Limit {
         self.bytes.map_or(host.memory_bytes, |bytes| bytes.saturating_add(swap))
     }
 
-    /// The limit with a tier below.
+    /// Returns the limit with a tier below it.
     fn with(&self, tier: Tier) -> Self {
         let tag = self.tag.as_ref().map_or(String::new(), |tag| format!("{tag}_"));
         let tag = Some(format!("{tag}with-{}", tier.name));
@@ -89,7 +90,7 @@ impl Limit {
     }
 }
 
-/// Every data set of the suite: each amount with each value length.
+/// Returns every data set of the suite: each amount with each value length.
 pub(crate) fn data_sets(
     part: &Part,
     engines: &[&Description],
@@ -122,7 +123,7 @@ pub(crate) fn data_sets(
             sets.push(sized);
         }
     }
-    // What a scale makes equal is measured once.
+    // Data sets that a scale makes equal are measured once.
     let mut distinct: Vec<SizedData> = Vec::new();
     for set in sets {
         match distinct.iter_mut().find(|other| other.data == set.data) {
@@ -141,7 +142,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// As part of a directory name.
+    /// Returns the amount as a part of a case's name.
     fn tag(self, data: &Data) -> String {
         match self {
             Self::Records(_) => format!("n{}", units::exact_count(data.records)).to_lowercase(),
@@ -200,7 +201,7 @@ fn data_set(
     SizedData { data, tag: None, record_bytes, notes }
 }
 
-/// The records of a database of the user's, as they are.
+/// Returns the records of the user's own database as a data set.
 fn own_data_set(part: &Part, origin: &Origin) -> SizedData {
     let (typed, sample) = (&part.typed.data, &origin.sample);
     let record_bytes = sample.key_bytes.mean() + sample.value_bytes.mean();
@@ -226,7 +227,7 @@ fn own_data_set(part: &Part, origin: &Origin) -> SizedData {
     SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
-/// Ids of a graph: each is a record, with all its links.
+/// Returns the data set of a graph: each id is a record, with all its links.
 fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
     let mut notes = Vec::new();
     let ids = scale_number(part.scale, ids, "ids", &mut notes).max(Graph::IDS_MIN);
@@ -253,7 +254,7 @@ fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
     SizedData { data, tag: None, record_bytes: bytes as f64, notes }
 }
 
-/// The longest key, and the distribution of lengths if they vary.
+/// Returns the bytes of the longest key, and the distribution of lengths if they vary.
 fn key_lengths(typed: &typed::Data) -> (u32, Option<Size>) {
     let ycsb = typed.key_format.as_ref().is_some_and(|format| format.value == KeyFormat::Ycsb);
     match typed.key_bytes.as_ref().map(|length| &length.value.0) {
@@ -264,14 +265,14 @@ fn key_lengths(typed: &typed::Data) -> (u32, Option<Size>) {
     }
 }
 
-/// As typed; YCSB hashes its keys.
+/// Returns the typed order; by default YCSB's keys are hashed and others ordered.
 fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
     let ycsb = format == KeyFormat::Ycsb;
     typed.key_order.value_or(if ycsb { KeyOrder::Hashed } else { KeyOrder::Ordered })
 }
 
-/// As typed; otherwise a format that all engines of the suite take, because all must do the same
-/// work.
+/// Returns the typed format; otherwise a format that all engines of the suite take, because all
+/// must do the same work.
 fn key_format(
     part: &Part,
     key_bytes: u32,
@@ -295,7 +296,8 @@ fn key_format(
     }
 }
 
-/// Every RAM limit of the suite, with every memory tier; one without bytes if there is no limit.
+/// Returns every RAM limit of the suite, with every memory tier; one without bytes if there is no
+/// limit.
 pub(crate) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     if part.no_ram_limit {
         sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
@@ -304,7 +306,7 @@ pub(crate) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> V
     let limits = bare_limits(part, sized, host);
     let tiers = part.typed.ram.tier.iter().map(|tier| tier.resolve(part.scale, &mut sized.notes));
     match tiers.collect::<Vec<_>>() {
-        none if none.is_empty() => limits,
+        tiers if tiers.is_empty() => limits,
         tiers => {
             let below = |limit: Limit| tiers.iter().map(move |tier| limit.with(tier.clone()));
             limits.into_iter().flat_map(below).collect()
@@ -312,7 +314,7 @@ pub(crate) fn limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> V
     }
 }
 
-/// Every RAM limit, without tiers.
+/// Returns every RAM limit, without tiers.
 fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Limit> {
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
@@ -350,7 +352,7 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
             ));
         }
     }
-    if !limits.is_empty() && ram.while_loading.as_ref().is_some_and(|held| !held.value) {
+    if !limits.is_empty() && ram.while_loading.as_ref().is_some_and(|limited| !limited.value) {
         sized.notes.push("the RAM limit begins with the first evict: loads have none".to_owned());
     }
     let mut seen = Vec::new();
@@ -367,7 +369,7 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     limits
 }
 
-/// A data size that fits this host.
+/// Returns a data size that fits this host.
 fn auto_bytes(
     part: &Part,
     engines: &[&Description],
@@ -392,8 +394,8 @@ fn auto_bytes(
     bytes
 }
 
-/// Data as many times larger than the RAM limit as the suite sets, 4 times by default. The limit is
-/// an eighth of the memory, or as typed.
+/// Returns data as many times larger than the RAM limit as the suite sets, 4 times by default. The
+/// limit is an eighth of the memory, or as typed.
 fn auto_by_memory(part: &Part, host: &SizingHost) -> (u64, String) {
     let ram = &part.typed.ram;
     let largest = ram.limit.iter().flat_map(|list| &list.0).map(|limit| limit.0).max();

@@ -1,4 +1,4 @@
-//! Longer slices where the record of a long run would be too large.
+//! Lengthens slices where the record of a long run would be too large.
 
 use crate::plan::estimate;
 use kvdyno_record::engine::Description;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const RECORD_BYTES_PER_DAY: u64 = 150_000_000;
 const DAY_NS: u64 = 24 * 3_600 * SECOND;
 const SECOND: u64 = 1_000_000_000;
-/// The lengths to choose from, in seconds. An hour still has 60 of the longest.
+/// The lengths to choose from, in seconds. An hour has 60 slices of the longest.
 const LENGTHS: [u64; 6] = [2, 5, 10, 20, 30, 60];
 
 /// Lengthens the slices of cases whose suite sets no length (`is_free`), until the record is small

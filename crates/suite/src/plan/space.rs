@@ -3,10 +3,10 @@
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 
-/// Kept free on the volume: filesystems slow down or fail when full.
+/// The share of needed space that must stay free: filesystems slow down or fail when full.
 const MARGIN_SHARE: f64 = 0.05;
 
-/// The volume has no room for a plan.
+/// The error that the volume has no room for a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the plan needs {} on the volume at one time, with 5 % in reserve, and only {} are free",
@@ -21,7 +21,7 @@ pub struct NoSpace {
 }
 
 impl NoSpace {
-    /// Remedies, each as a sentence.
+    /// Returns remedies, each as a sentence.
     pub fn hints(&self) -> Vec<String> {
         let times = self.needed_bytes.div_ceil(self.free_bytes.max(1));
         let mut hints = vec!["put the databases on another volume: --data-dir DIR".to_owned()];

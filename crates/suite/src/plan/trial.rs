@@ -1,11 +1,11 @@
-//! One more trial of a plan whose number of trials is not fixed.
+//! Adds trials to a plan whose number of trials is not fixed.
 
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::turns;
 use kvdyno_record::plan::{Case, Database, Plan};
 
-/// Appends one trial of the cases that `is_wanted`, with the databases that they need, in an order
-/// of its own. Every second trial has the order of the one before, reversed.
+/// Appends one trial of the cases that `is_wanted` selects, with the databases that they need, in
+/// an order of its own. Every second trial has the previous trial's order, reversed.
 pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     let trial = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) + 1;
     let first: Vec<Case> = plan.cases.iter().filter(|case| case.trial == 1).cloned().collect();
@@ -28,7 +28,7 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     }
 }
 
-/// The cases that share a database, each with a new id: the one that makes it comes first.
+/// Appends the cases that share a database, each with a new id: the case that makes it comes first.
 fn append_group(plan: &mut Plan, group: &[Case], trial: u32, is_wanted: &impl Fn(&Case) -> bool) {
     let mut loader = None;
     for case in group.iter().filter(|case| case.makes_database() || is_wanted(case)) {
@@ -47,7 +47,8 @@ fn append_group(plan: &mut Plan, group: &[Case], trial: u32, is_wanted: &impl Fn
     }
 }
 
-/// `0005_rocksdb_t4_r1` as the twelfth case and of the third trial: `0012_rocksdb_t4_r3`.
+/// Returns the id of a repeated case: `0005_rocksdb_t4_r1` as the twelfth case, in the third trial,
+/// is `0012_rocksdb_t4_r3`.
 fn id(case: &Case, number: usize, trial: u32) -> String {
     let (first, rest) = case.id.split_once('_').unwrap_or(("", &case.id));
     let name = rest.strip_suffix("_r1").unwrap_or(rest);

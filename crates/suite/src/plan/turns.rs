@@ -19,7 +19,7 @@ pub(crate) fn set_turns(part: &Part, phases: &mut [Phase]) {
     }
 }
 
-/// Which phases are measured in turns, and why others are not.
+/// Returns notes on the phases that are measured in turns, and on the reasons that others are not.
 pub(crate) fn notes<'p>(part: &Part, phases: impl Iterator<Item = &'p Phase>) -> Vec<String> {
     let Some(turns) = &part.typed.run.turns else { return Vec::new() };
     let mut notes = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn notes<'p>(part: &Part, phases: impl Iterator<Item = &'p Phase>) ->
     notes
 }
 
-/// Moves each item next to the one that it is a pair with.
+/// Moves each item next to the item that it is a pair with.
 pub(crate) fn move_pairs_together<T>(items: &mut Vec<T>, are_pair: impl Fn(&T, &T) -> bool) {
     let mut next = 0;
     while next < items.len() {

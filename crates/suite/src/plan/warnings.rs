@@ -1,4 +1,4 @@
-//! Notes and warnings about a part of a plan: each a sentence, each once.
+//! Notes and warnings about a part of a plan: each is a sentence and occurs once.
 
 use crate::plan::cases::is_on_device;
 use crate::plan::options;
@@ -16,30 +16,30 @@ use kvdyno_record::fit;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Data};
 
-/// Engines with a preset that sets none of their options.
+/// Notes the engines with a preset that sets none of their options.
 pub(crate) fn untuned_notes(runnable: &[(&Engine, &InstalledWorker)]) -> Vec<String> {
     let untuned = runnable.iter().filter_map(|(engine, worker)| {
         let preset = engine.preset.as_ref()?.value;
         let mut settings = worker.engine().options.iter().flat_map(|option| &option.presets);
-        let says_nothing = settings.all(|setting| setting.preset != preset);
+        let sets_nothing = settings.all(|setting| setting.preset != preset);
         let (label, word) = (&engine.label.0, preset.as_str());
-        says_nothing.then(|| format!("{label}: preset {word} equals the default options"))
+        sets_nothing.then(|| format!("{label}: preset {word} equals the default options"))
     });
     untuned.collect()
 }
 
-/// The engines that use a preset, and the memory that its shares refer to.
+/// Notes the engines that use a preset, and the memory that its shares refer to.
 pub(crate) fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
     let note = |preset: Preset| {
-        let begins = |setup: &&EngineSetup| {
+        let uses_preset = |setup: &&EngineSetup| {
             setup.engine.preset.as_ref().is_some_and(|used| used.value == preset)
         };
         let mut labels: Vec<&str> = Vec::new();
-        for setup in setups.iter().filter(begins) {
+        for setup in setups.iter().filter(uses_preset) {
             let label = setup.engine.label.0.as_str();
             push_unique(&mut labels, label);
         }
-        let unlimited = setups.iter().filter(begins).all(|setup| setup.limit.bytes.is_none());
+        let unlimited = setups.iter().filter(uses_preset).all(|setup| setup.limit.bytes.is_none());
         let shares = match preset {
             Preset::Defaults => "",
             Preset::Tuned if unlimited => ", shares of this machine's memory",
@@ -56,7 +56,8 @@ pub(crate) fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
     Preset::ALL.into_iter().filter_map(note).collect()
 }
 
-/// Engines that compress although the suite disables compression for another one, each once.
+/// Warns of engines that compress although the suite disables compression for another one, each
+/// once.
 pub(crate) fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
     let mut off = setups.iter().filter_map(|setup| {
         let off = options::compressor_off(setup.engine, setup.description)?;
@@ -72,7 +73,7 @@ pub(crate) fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
     all
 }
 
-/// Databases that cannot be copied, and the alternative.
+/// Notes the databases that cannot be copied, and the alternative.
 pub(crate) fn no_copy_notes(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     if part.typed.sharing() != Sharing::State {
         return Vec::new();
@@ -97,7 +98,8 @@ pub(crate) fn no_copy_notes(part: &Part, setups: &[EngineSetup], host: &SizingHo
     notes
 }
 
-/// Settings of the suite that are handled differently for an attached server.
+/// Notes that each case loads its own database on an attached server, although the suite shares
+/// databases.
 pub(crate) fn attached_server_notes(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
     if part.typed.sharing() == Sharing::Fresh {
         return Vec::new();

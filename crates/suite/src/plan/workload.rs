@@ -17,7 +17,8 @@ use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry, Op};
 use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
-/// How long an engine may work on after a phase that wrote, if the suite does not limit it.
+/// The longest time that an engine may continue its work after a phase that wrote, if the suite
+/// sets no limit.
 const SETTLE_LIMIT: u64 = 300 * SECOND;
 /// Nodes or links in one batch when a graph is loaded.
 const GRAPH_UNIT: u32 = 1_024;
@@ -34,18 +35,18 @@ pub(crate) struct PhaseContext<'a> {
 }
 
 impl PhaseContext<'_> {
-    /// Records are ids of a graph.
+    /// Returns whether records are ids of a graph.
     fn is_graph(&self) -> bool {
         self.sized.data.graph.is_some()
     }
 
-    /// The data is smaller than the RAM limit; without one it is taken to fit.
+    /// Returns whether the data is smaller than the RAM limit; without a limit it always fits.
     fn fits_ram(&self) -> bool {
         self.setup.limit.bytes.is_none_or(|limit| self.sized.user_bytes() < limit as f64)
     }
 }
 
-/// All phases of a case that loads its own database.
+/// Returns all phases of a case that loads its own database.
 pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase> {
     let typed = &part.typed.phase;
     let mut names = PhaseNames::from_phases(typed);
@@ -77,7 +78,7 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
     insert_settle_phases(phases, &mut names)
 }
 
-/// The updates that belong to a load.
+/// Returns the updates that belong to a load, if there are any.
 fn overwrites(part: &Part, load: &Activity, context: PhaseContext<'_>) -> Option<Activity> {
     let Activity::Load(load) = load else { return None };
     let times = part.typed.data.overwritten.as_ref().map_or(0, |times| times.0);
@@ -88,8 +89,8 @@ fn overwrites(part: &Part, load: &Activity, context: PhaseContext<'_>) -> Option
     (times > 0).then_some(Activity::Warmup(Mix { roles, ends }))
 }
 
-/// The phases, each that writes followed by one that waits for the work that it left behind. Only
-/// the last of consecutive windows is: they are one measurement.
+/// Adds a phase after each phase that writes, which waits for the engine's deferred work. Of
+/// consecutive windows only the last is followed by one: they are one measurement.
 fn insert_settle_phases(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase> {
     let mut all = Vec::with_capacity(phases.len());
     let mut rest = phases.into_iter().peekable();
@@ -111,13 +112,13 @@ fn insert_settle_phases(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec
     all
 }
 
-/// The order in which a part loads its records.
+/// Returns the order in which a part loads its records.
 pub(crate) fn load_order(part: &Part) -> LoadOrder {
     let order = part.typed.loads().next().and_then(|load| load.order.as_ref());
     order.map_or(LoadOrder::Sequential, |order| order.value)
 }
 
-/// A measured phase, or one for each of its windows, after its warmup.
+/// Adds a measured phase, or one for each of its windows, after its warmup.
 fn add_measured_phases(
     part: &Part,
     measure: &Measure,
@@ -149,13 +150,14 @@ fn add_measured_phases(
     }
 }
 
-/// The number of leading phases that load and verify the database, with those that are run once.
+/// Returns the number of leading phases that load and verify the database, including phases that
+/// run once.
 pub(crate) fn making(part: &Part, phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
         use Activity::{Load, Reopen, Settle, Verify, Warmup};
         match &phase.work {
             Load(_) | Settle { .. } | Verify { .. } | Reopen { .. } => true,
-            // The updates that belong to a load end by their number, and warmups by time.
+            // The updates that belong to a load end after a number of operations, warmups by time.
             Warmup(mix) => mix.ends.operations.is_some(),
             _ => false,
         }
@@ -167,12 +169,12 @@ pub(crate) fn making(part: &Part, phases: &[plan::Phase]) -> usize {
     once + phases[once..].iter().take_while(makes).count()
 }
 
-/// Where the phase of this name is.
+/// Returns the index of the phase with this name.
 pub(crate) fn phase_position(phases: &[plan::Phase], name: &str) -> Option<usize> {
     phases.iter().position(|phase| phase.name == name)
 }
 
-/// The maximum number of threads that work at the same time.
+/// Returns the maximum number of threads that work at the same time.
 pub(crate) fn sessions(phases: &[plan::Phase]) -> u32 {
     max_over_phases(phases, threads)
 }
@@ -185,7 +187,7 @@ fn max_over_phases(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
     phases.iter().map(threads).max().unwrap_or(1)
 }
 
-/// The maximum number of threads in a case's worker.
+/// Returns the maximum number of threads in a case's worker.
 pub fn max_threads(case: &kvdyno_record::plan::Case) -> u32 {
     let threads =
         |mix: &Mix| mix.roles.iter().map(|role| role.count_os_threads(role.threads)).sum();
@@ -193,7 +195,7 @@ pub fn max_threads(case: &kvdyno_record::plan::Case) -> u32 {
     max_over_phases(&case.phases, threads).saturating_add(case.data.graph.is_some().into())
 }
 
-/// Threads of all roles.
+/// Counts the threads of all roles.
 pub(crate) fn threads(mix: &Mix) -> u32 {
     mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
@@ -214,13 +216,13 @@ fn work(
         Phase::Settle(settle) => {
             Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(SETTLE_LIMIT)).0 }
         }
-        // All of its counts.
+        // A graph is verified by all of its counts.
         Phase::Verify(_) if context.is_graph() => Activity::Verify { samples: 0, count: true },
         Phase::Verify(verify) => Activity::Verify {
             samples: verify.samples.value_or(Count(10_000)).0,
             count: counts(verify.count.value_or(Switch::Auto), context),
         },
-        // There is one for each.
+        // `reopened` has one set of options for each reopen phase.
         Phase::Reopen(_) => reopened
             .next()
             .map_or(Activity::Evict, |options| Activity::Reopen { options: options.clone() }),
@@ -230,7 +232,7 @@ fn work(
     }
 }
 
-/// Whether all records are counted.
+/// Returns whether all records are counted.
 fn counts(count: Switch, context: PhaseContext<'_>) -> bool {
     let abilities = &context.setup.description.capabilities;
     match count {
@@ -244,14 +246,14 @@ fn counts(count: Switch, context: PhaseContext<'_>) -> bool {
     }
 }
 
-/// The replay of a load in the order of a trace's first reads.
+/// Returns the replay of a load in the order of a trace's first reads.
 fn first_read_replay(part: &Part, load: &Load) -> Option<Replay> {
     load.order.as_ref().filter(|order| order.value == LoadOrder::FirstRead)?;
     let trace = part.typed.roles().find_map(|role| role.replayed_trace())?;
     Some(Replay { requests: trace.first_reads.unwrap_or(0), ..trace.replay(None) })
 }
 
-/// The warmup, if there is one, and the measured work.
+/// Returns the warmup, if there is one, and the measured work.
 fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
     let duration_ns = measure.duration.as_ref().map(|duration| duration.most_ns());
     let role = |role| resolve_role(part, role, duration_ns, context);
@@ -282,7 +284,7 @@ fn resolve_role(
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match &entry.keys {
-            // It chooses no keys: the plan has the same text for each.
+            // The operation chooses no keys: the plan has the same text for every such entry.
             _ if entry.op.info().keys != KeySource::Chosen => Choice::Uniform,
             Some(keys) => keys.value.clone(),
             None => keys.clone(),
@@ -311,9 +313,9 @@ fn resolve_role(
     }
 }
 
-/// The keys that exist after the load, and possibly more if a role writes later.
+/// Returns the share of keys that exist after the load, and possibly more if a role writes later.
 fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
-    // Whether the keys of a file are there is for the database to say.
+    // It is unknown whether the database has the keys of a file.
     if part.typed.data.from.as_ref().is_some_and(|from| from.keys_file.is_some()) {
         return ExpectedHits::Share { share: 0.0, deviation: 0.0, or_more: true };
     }
@@ -327,12 +329,13 @@ fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
     }
 }
 
-/// The expected hits of a role: as typed, otherwise as the load leaves the keys, or none.
-fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
+/// Returns the expected hits of a role: as typed; otherwise none for missing keys, or the hits
+/// after the load.
+fn expected_hits(role: &Role, mix: &[MixEntry], after_load: ExpectedHits) -> ExpectedHits {
     let absent = mix.iter().any(|entry| !entry.keys.finds());
     match role.expected_hits.as_ref().map(|hits| hits.value) {
         None if absent => ExpectedHits::None,
-        None | Some(ExpectedHitsKey::Drawn) => drawn,
+        None | Some(ExpectedHitsKey::Drawn) => after_load,
         Some(ExpectedHitsKey::All) => ExpectedHits::All,
         Some(ExpectedHitsKey::None) => ExpectedHits::None,
         Some(ExpectedHitsKey::Any) => ExpectedHits::Any,
@@ -342,7 +345,7 @@ fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> Expected
     }
 }
 
-/// Mean number of records that an operation of the mix writes.
+/// Returns the mean number of records that an operation of the mix writes.
 fn mean_records_written(mix: &[MixEntry]) -> f64 {
     let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
     written / mix.iter().map(|entry| entry.weight).sum::<f64>()

@@ -1,4 +1,4 @@
-//! Changes by `--engine` and `--duration`, and short forms.
+//! Tests of changes by `--engine` and `--duration`, and of short forms.
 
 use super::*;
 use kvdyno_record::workload::{Activity, Phase, Schedule};
@@ -46,7 +46,7 @@ fn an_engine_that_is_added_to_tuned_ones_is_tuned() {
     assert!(plan.sized.iter().any(|note| note == preset), "{:?}", plan.sized);
 }
 
-/// In any order: the engine is added before its options are set.
+/// Options may come in any order: the engine is added before its options are set.
 #[test]
 fn an_engine_that_is_added_can_be_set() {
     let set = vec!["engine.rocksdb.options.block_cache=1MiB".to_owned(), "data.seed=7".to_owned()];
@@ -61,7 +61,8 @@ fn an_engine_that_is_added_can_be_set() {
     assert!(refused.contains("the list has no member `lmdb`"), "{refused}");
 }
 
-/// A path has dots between its names, and so may labels: the longest that fits is meant.
+/// A path has dots between its names, and labels may contain dots: the longest label that fits is
+/// taken.
 #[test]
 fn a_label_with_dots_is_one_name() {
     let engines = "name = \"rocksdb\"\nlabel = \"store\"\n[[engine]]\nname = \"rocksdb\"\n\
@@ -113,7 +114,7 @@ fn an_installed_engine_that_no_part_runs_is_told_with_the_remedy() {
     assert!(refused.contains("`kvdyno suites show NAME"), "{refused}");
 }
 
-/// A search judges the last measured phase: those before it prepare, and keep their time.
+/// A search judges the last measured phase: earlier phases prepare it and keep their duration.
 #[test]
 fn a_searchs_duration_is_of_the_judged_phase() {
     let measured = "[[phase]]\nkind = \"measure\"\n";
@@ -206,7 +207,7 @@ fn a_profile_is_of_all_cases_and_not_of_counted_ones() {
     assert!(!plan.cases.is_empty() && plan.cases.iter().all(|case| case.profile));
     let without = plan_of(SMALL, &Overrides::default()).unwrap();
     assert!(without.cases.iter().all(|case| !case.profile));
-    // It is the same work.
+    // A profiled case is the same work.
     assert_eq!(plan.cases[0].key, without.cases[0].key);
     let count = Some(kvdyno_record::plan::Counting::Valgrind);
     let refused = refusal(SMALL, &Overrides { count, ..profiled });

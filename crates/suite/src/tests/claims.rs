@@ -72,7 +72,7 @@ fn claims_and_the_study_are_in_the_plan() {
     assert_eq!(long.relation.test, Test::Below(Bound::Number(10_000.0)));
 }
 
-/// A claim about parts that do not run now is no mistake: it is evaluated later.
+/// A claim about engines that this run leaves out is not a mistake: it is evaluated later.
 #[test]
 fn claims_stay_where_engines_are_left_out() {
     let overrides = Overrides { engines: vec!["lmdb".to_owned()], ..Overrides::default() };
@@ -126,7 +126,7 @@ fn a_cell_may_name_a_window_of_its_phase() {
     let Side::Ratio(second, last) = &plan.claims[0].relation.left else { panic!("{plan:?}") };
     assert_eq!((second.phase.as_str(), second.window), ("measure", Some(Window::Number(2))));
     assert_eq!((last.phase.as_str(), last.window), ("measure", Some(Window::Last)));
-    // As in tables.
+    // Tables show the number of a window with leading zeros.
     let padded = self::plan(&with("measure-w02.readers.lmdb.ops_per_s > 1"), &[]);
     let Side::Figure(padded) = &padded.claims[0].relation.left else { panic!("{padded:?}") };
     assert_eq!(padded, second);

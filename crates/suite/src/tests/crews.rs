@@ -1,15 +1,15 @@
-//! `[crew]`: its plan, and what it does not support.
+//! Tests of `[crew]`: its plan, and settings that it does not support.
 
 use super::*;
 
-/// Four readers in a crew.
+/// Returns the small suite with four readers and this `[crew]`.
 fn with(crew: &str) -> String {
     let threads = "name = \"readers\"\nthreads = 4";
     let text = SMALL.replace("name = \"readers\"", threads);
     text.replace("[[engine]]", &format!("[crew]\n{crew}\n[[engine]]"))
 }
 
-/// With servers as engines; one of them is started on this machine.
+/// Returns engines among which some are servers; one of them is started on this machine.
 fn served() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.external_processes = true;

@@ -4,7 +4,7 @@ use super::*;
 use kvdyno_record::workload::KeyFormat;
 use std::collections::BTreeSet;
 
-/// Each case's data in the order of the tables, once.
+/// Returns the data of each case in the order of the tables, once.
 fn listed(plan: &Plan) -> Vec<(String, u64, u64)> {
     let mut cases: Vec<_> = plan.cases.iter().filter(|case| !case.is_pilot()).collect();
     cases.sort_by_key(|case| case.listed);
@@ -23,27 +23,27 @@ fn each_value_size_is_a_data_set_of_its_own() {
     let overrides =
         Overrides { engines: vec!["lmdb".to_owned(), "rocksdb".to_owned()], ..super::set(&set) };
     let plan = plan_of(text, &overrides).unwrap();
-    let of_one = Overrides { set: vec!["data.value_bytes=100".to_owned()], ..overrides.clone() };
-    let of_one = Overrides { set: [&of_one.set[..], &overrides.set[1..]].concat(), ..of_one };
-    let one = plan_of(text, &of_one).unwrap();
-    assert_eq!(plan.cases.len(), 2 * one.cases.len());
+    let one_size = Overrides { set: vec!["data.value_bytes=100".to_owned()], ..overrides.clone() };
+    let one_size = Overrides { set: [&one_size.set[..], &overrides.set[1..]].concat(), ..one_size };
+    let one_size = plan_of(text, &one_size).unwrap();
+    assert_eq!(plan.cases.len(), 2 * one_size.cases.len());
     let small = (64 << 20) / 116;
     let large = (64 << 20) / 1016;
-    let named = |label: &str, records, bytes| (label.to_owned(), records, bytes);
+    let data = |label: &str, records, bytes| (label.to_owned(), records, bytes);
     assert_eq!(
         listed(&plan),
         [
-            named("lmdb", small, 100),
-            named("rocksdb", small, 100),
-            named("lmdb", large, 1000),
-            named("rocksdb", large, 1000),
+            data("lmdb", small, 100),
+            data("rocksdb", small, 100),
+            data("lmdb", large, 1000),
+            data("rocksdb", large, 1000),
         ]
     );
     // The same work as in a run with one size only: the two can be compared.
     let keys = |plan: &Plan| -> BTreeSet<String> {
         plan.cases.iter().map(|case| case.key.clone()).collect()
     };
-    assert!(keys(&one).is_subset(&keys(&plan)));
+    assert!(keys(&one_size).is_subset(&keys(&plan)));
     let ids: Vec<&str> = plan.cases.iter().map(|case| case.id.as_str()).collect();
     assert!(ids.iter().any(|id| id.contains("_lmdb_v100_t4_")), "{ids:?}");
     assert!(ids.iter().any(|id| id.contains("_rocksdb_v1000_load_")), "{ids:?}");
@@ -101,7 +101,7 @@ fn keys_have_a_format_that_all_engines_take() {
     let text = SMALL.replace("name = \"null\"", "name = \"drive\"");
     let refused = refusal(&text, &set(&["data.key_format=hex"]));
     assert!(refused.contains("--set data.key_format=binary"), "{refused}");
-    // Whole sectors, where the page cache is not used.
+    // Without the page cache, values must be whole sectors.
     assert!(refused.contains("expected a multiple of 512"), "{refused}");
     let buffered = ["data.value_bytes=2300", "engine.drive.options.direct=false"];
     assert_eq!(plan(&text, &buffered).cases[0].data.value.size.max(), 2300);

@@ -1,9 +1,9 @@
-//! The drive's jobs: their expansion, and refusals.
+//! Tests of the drive's jobs: their expansion, and refusals.
 
 use super::*;
 use kvdyno_record::workload::{Activity, Size};
 
-/// The drive alone.
+/// A suite that measures the drive alone.
 const ALONE: &str = r#"
 [suite]
 name = "alone"
@@ -21,7 +21,7 @@ block = "4MiB"
 depth = 32
 "#;
 
-/// Each case on a line: its actions and their target.
+/// Returns each case on a line: its actions and their target.
 fn outline(plan: &Plan) -> String {
     let line = |case: &kvdyno_record::plan::Case| {
         let Size::Fixed { bytes } = case.data.value.size else { panic!("{:?}", case.data) };
@@ -55,14 +55,15 @@ fn outline(plan: &Plan) -> String {
 fn the_drive_alone_needs_no_engines() {
     let plan = plan(ALONE, &[]);
     insta::assert_snapshot!(outline(&plan));
-    // Once completely, and the estimated writes of a writer.
+    // The file is written once, and a writer's estimated writes are added.
     assert_eq!(plan.estimate.databases.len(), 1);
     assert!(plan.estimate.space_bytes >= 64 << 20 && plan.estimate.space_bytes < 65 << 20);
     assert!(plan.estimate.write_bytes > 64 << 20);
     assert_eq!(write_bytes_least(&plan), (64 << 20) + 64 * 8);
 }
 
-/// SNIA's workload-independent preconditioning: twice the whole file, 128 KiB, in order.
+/// SNIA's workload-independent preconditioning writes the whole file twice, in order, in blocks of
+/// 128 KiB.
 #[test]
 fn a_drive_is_preconditioned_before_anything_is_measured() {
     let plan = plan(ALONE, &["drive.precondition=2", "drive.in_order=true"]);
@@ -198,8 +199,8 @@ fn what_is_only_read_is_not_filled() {
     insta::assert_snapshot!("read_only_refusals", refused.join("\n"));
 }
 
-/// A job that discards writes its own file in each trial, and removes it; the others share one that
-/// is whole.
+/// A job that discards writes its own file in each trial, and removes it; the other jobs share a
+/// whole file.
 #[test]
 fn what_a_job_discards_no_other_reads() {
     let plan = plan(ALONE, &["drive.job.large.rw=randtrim", "drive.job.large.depth=1"]);
@@ -209,7 +210,7 @@ fn what_a_job_discards_no_other_reads() {
         let mix = case.phases.iter().find_map(|phase| phase.mix()).unwrap();
         assert_eq!(mix.ends.operations, Some(16), "each block of 4 MiB once");
     }
-    // Where all jobs discard, nothing is written for others.
+    // Where all jobs discard, no shared file is written.
     let alone = ["drive.job.small.rw=trim", "drive.job.large.rw=trim", "drive.job.large.depth=1"];
     let alone = self::plan(ALONE, &alone);
     assert!(alone.cases.iter().all(|case| case.label != "drive"), "{}", outline(&alone));

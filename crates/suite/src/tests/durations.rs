@@ -1,4 +1,4 @@
-//! Phases that end once their rates are steady.
+//! Tests of phases that end once their rates are steady.
 
 use super::*;
 use kvdyno_record::units::duration;
@@ -6,7 +6,7 @@ use kvdyno_record::workload::{Ends, Phase};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The small suite with a measure phase that has this duration.
+/// Returns the small suite with this duration of its measure phase.
 fn lasting(duration: &str) -> String {
     assert!(SMALL.contains("duration = \"5s\""));
     SMALL.replace("duration = \"5s\"", &format!("duration = {duration}"))
@@ -26,12 +26,12 @@ fn a_phase_has_a_least_and_a_most() {
     assert_eq!(duration(plan.cases[1].slice_ns), "600 ms", "five rounds fit");
     let long = super::plan(&lasting("{ least = \"10s\", most = \"60s\" }"), &[]);
     assert_eq!(duration(long.cases[1].slice_ns), "1.00 s");
-    // The suite's own length.
+    // The suite sets its own slices.
     let finer = super::plan(&text, &["run.slice=100ms"]);
     assert_eq!(duration(finer.cases[1].slice_ns), "100 ms");
 }
 
-/// The plan's shortest time has the least, its longest the most; so does the case's budget.
+/// The plan's shortest time uses `least`, its longest time and the case's budget use `most`.
 #[test]
 fn the_estimate_has_both() {
     let times = |text: &str| {
@@ -49,7 +49,7 @@ fn the_estimate_has_both() {
     assert!(budget > 1200 * SECOND);
 }
 
-/// A shorter phase is other work by what was asked, not by what it took.
+/// Phases are equal work if their bounds are equal, whatever time they took.
 #[test]
 fn work_is_equal_by_the_bounds() {
     use kvdyno_record::work::{Purpose, Work};
@@ -94,7 +94,7 @@ fn mistakes_in_bounds_are_shown_with_the_remedy() {
     insta::assert_snapshot!(refused.join("\n"));
 }
 
-/// What opens an engine ends by a count alone, also in a suite that is shortened.
+/// A phase that opens the engine ends by a count alone, also in a shortened suite.
 #[test]
 fn openings_are_not_shortened() {
     let opens = SMALL.replace("duration = \"5s\"", "operations = 20");

@@ -1,11 +1,11 @@
-//! The expansion of one `[[engine]]`: presets of its options, and packed records.
+//! Tests of the expansion of one `[[engine]]`: presets of its options, and packed records.
 
 use super::*;
 use kvdyno_record::engine::graph::Isolation;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{Activity, Packing, Size};
 
-/// `SMALL` with this engine instead of its own.
+/// Returns `SMALL` with this engine instead of its own.
 fn with(engine: &str) -> String {
     let (before, rest) = SMALL.split_once("[[engine]]").unwrap();
     let (_, after) = rest.split_once("[[phase]]").unwrap();
@@ -25,12 +25,12 @@ fn presets_are_where_options_begin() {
     assert_eq!(options("rocksdb-defaults"), (8 << 20, 9));
     assert_eq!(options("rocksdb-tuned"), (50 << 20, 9));
     // A single preset adds no suffix: the engine keeps its name.
-    let one = super::plan(&with("name = \"rocksdb\"\npreset = \"tuned\""), &["ram.limit=64MiB"]);
-    assert!(one.cases.iter().all(|case| case.label == "rocksdb"));
-    assert_eq!(one.cases[0].options.integer("block_cache"), Ok(32 << 20));
-    let none = super::plan(&with("name = \"null\"\npreset = \"tuned\""), &[]);
-    let says = "null: preset tuned equals the default options";
-    assert!(none.warnings.iter().any(|words| words.contains(says)), "{:?}", none.warnings);
+    let tuned = super::plan(&with("name = \"rocksdb\"\npreset = \"tuned\""), &["ram.limit=64MiB"]);
+    assert!(tuned.cases.iter().all(|case| case.label == "rocksdb"));
+    assert_eq!(tuned.cases[0].options.integer("block_cache"), Ok(32 << 20));
+    let null = super::plan(&with("name = \"null\"\npreset = \"tuned\""), &[]);
+    let warning = "null: preset tuned equals the default options";
+    assert!(null.warnings.iter().any(|text| text.contains(warning)), "{:?}", null.warnings);
     let refused = refusal(&with("name = \"rocksdb\"\npreset = \"fast\""), &set(&[]));
     assert!(refused.contains("defaults, tuned"), "{refused}");
 }

@@ -1,10 +1,10 @@
-//! The language as a whole: reader, schema and plan file agree.
+//! Tests of the language as a whole: reader, schema and plan file agree.
 
 use super::*;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::operations::OpInfo;
 
-/// Fails where a file of the repository is not this text; `KVDYNO_BLESS=1` writes it.
+/// Fails if a file of the repository differs from this text; `KVDYNO_BLESS=1` writes it.
 #[track_caller]
 fn assert_checked_in(file: &str, text: &str) {
     let path = format!("{}/{file}", env!("KVDYNO_SOURCE"));
@@ -32,14 +32,14 @@ fn every_operation_and_distribution_survives_the_plan_file() {
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
 }
 
-/// The keys that the reader accepts at a path, from its message about an unknown key.
+/// Returns the keys that the reader accepts at a path, from its message about an unknown key.
 fn keys_at(path: &str) -> Vec<String> {
     let part = ["part=[{ name = \"a\", data = {}, run = {} }]"];
     let needed = usize::from(path.starts_with("part."));
     known_with(path, &part[..needed])
 }
 
-/// The same in a suite that these arguments change first.
+/// Returns the keys that the reader accepts at a path, after these arguments changed the suite.
 fn known_with(path: &str, arguments: &[&str]) -> Vec<String> {
     let argument = format!("{path}zzzzzzzz=1");
     let arguments = [arguments, &[&argument]].concat();
@@ -88,7 +88,7 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
     }
 }
 
-/// Each operation by its name: the schema has it, with the keys that the reader accepts.
+/// The schema has each operation, with the keys that the reader accepts.
 #[test]
 fn the_schema_knows_every_operation_and_its_keys() {
     let schema = schema();
@@ -119,7 +119,7 @@ fn the_smallest_suite_of_the_documentation_expands() {
     assert_eq!(plan.cases[1].threads, Some(4));
 }
 
-/// A fragment stands in the place of what the first suite has there.
+/// A fragment of the guide replaces the same tables of its first suite.
 #[test]
 fn every_fragment_of_the_guide_is_a_suite_with_the_rest_of_the_first() {
     let page = include_str!("../../../../docs/suites.md");

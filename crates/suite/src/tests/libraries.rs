@@ -1,17 +1,17 @@
-//! Versions, libraries, and lists of options: the engines of one table.
+//! Tests of the engines of one table: versions, libraries, and lists of options.
 
 use super::*;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 
-/// `SMALL` with another engine table.
+/// Returns `SMALL` with another engine table.
 fn with(engine: &str) -> String {
     let text = SMALL.replacen("[[engine]]\nname = \"null\"", engine, 1);
     assert_ne!(text, SMALL);
     text
 }
 
-/// With `RocksDB` as a library in two versions, and a local build.
+/// Returns engines with `RocksDB` as a library in several versions, and a local build.
 fn installed() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.library = true;
@@ -65,7 +65,7 @@ fn expanded(engine: &str, overrides: &Overrides) -> Result<Vec<Case>, String> {
     plan.map(|plan| plan.cases).map_err(|error| error.render(false))
 }
 
-/// Labels in the order of the tables, with the version of each.
+/// Returns the labels in the order of the tables, with the version of each.
 fn loaded(engine: &str, overrides: &Overrides) -> Vec<(String, String)> {
     let mut cases = expanded(engine, overrides).unwrap();
     cases.sort_by_key(|case| case.listed);
@@ -109,8 +109,8 @@ fn one_version_keeps_the_name_and_none_is_the_newest() {
     assert_eq!(loaded(engine, &none), pairs(&[("rocksdb", "6.29.5 (official)")]));
     let newest = pairs(&[("rocksdb", "11.8.1 (official)")]);
     assert_eq!(loaded("[[engine]]\nname = \"rocksdb\"", &none), newest);
-    let one = set(&["engine.rocksdb.versions=[\"10.10.1\"]", "engine.rocksdb.version="]);
-    assert_eq!(loaded(engine, &one), pairs(&[("rocksdb-10.10.1", "10.10.1 (official)")]));
+    let single = set(&["engine.rocksdb.versions=[\"10.10.1\"]", "engine.rocksdb.version="]);
+    assert_eq!(loaded(engine, &single), pairs(&[("rocksdb-10.10.1", "10.10.1 (official)")]));
     let two = set(&["engine.rocksdb.versions=6.29.5,11.8.1", "engine.rocksdb.version="]);
     let labels = [("rocksdb-6.29.5", "6.29.5 (official)"), ("rocksdb-11.8.1", "11.8.1 (official)")];
     assert_eq!(loaded(engine, &two), pairs(&labels));
@@ -197,7 +197,8 @@ fn a_job_of_the_drive_has_no_lists() {
     assert!(refused.contains("option `registered` is a list"), "{refused}");
 }
 
-/// Two versions that read by different calls would differ by the call.
+/// The versions of a run get a value that all of them know: otherwise they would read by different
+/// calls, and differ by the calls.
 #[test]
 fn versions_of_one_run_take_the_word_that_all_know() {
     let mut engines = installed();

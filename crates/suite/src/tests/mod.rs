@@ -1,4 +1,4 @@
-//! Suites through both gates: shared parts of the tests.
+//! Shared parts of tests that pass suites through both gates.
 
 mod adjusted;
 mod claims;
@@ -218,7 +218,7 @@ fn option(name: &str, kind: OptionKind, default: Value) -> OptionSpec {
     OptionSpec::new(name, kind, default, "What it does.")
 }
 
-/// Like the real engines' descriptions, in part.
+/// Returns engines whose descriptions partly resemble those of the real ones.
 fn engines() -> Engines {
     let mut null = engine("null");
     null.capabilities.stores_nothing = true;
@@ -279,7 +279,7 @@ fn engines() -> Engines {
     Engines { workers, worker_names }
 }
 
-/// The description of one of them.
+/// Returns the description of one of these engines.
 fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
     let needed = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
     let worker = engines.workers.get_mut(&needed).unwrap().as_mut().unwrap();

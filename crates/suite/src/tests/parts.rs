@@ -1,4 +1,4 @@
-//! Parts: their overrides, sweeps and selections, and the plan's text.
+//! Tests of parts: their overrides, sweeps and selections, and the plan's text.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -113,14 +113,14 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     let rocksdb = plan_of(PARTS, &lmdb).unwrap();
     // The other part has no engine left, and is left out.
     assert!(rocksdb.cases.iter().all(|case| case.part.as_deref() == Some("large")));
-    let one = Overrides { engines: vec!["lmdb flash".to_owned()], ..Overrides::default() };
-    assert!(plan_of(PARTS, &one).unwrap().cases.iter().all(|case| case.label == "lmdb flash"));
+    let flash = Overrides { engines: vec!["lmdb flash".to_owned()], ..Overrides::default() };
+    assert!(plan_of(PARTS, &flash).unwrap().cases.iter().all(|case| case.label == "lmdb flash"));
     let set = plan(PARTS, &["part.flash.engines=[\"rocksdb\"]", "part.large.run.trials=3"]);
     assert!(part_cases(&set, "flash").iter().all(|case| case.engine == "rocksdb"));
     assert_eq!(part_cases(&set, "large").iter().map(|case| case.trial).max(), Some(3));
 }
 
-/// Tables that list all cases of an engine have one position for each key.
+/// Each key has one position in tables that list all cases of an engine.
 #[test]
 fn cases_of_one_key_are_listed_at_one_place() {
     let plan = plan(PARTS, &["part.large.run.trials=3"]);
@@ -132,7 +132,7 @@ fn cases_of_one_key_are_listed_at_one_place() {
     assert_eq!(listed.len(), positions.len());
 }
 
-/// A note about all parts names no part.
+/// A note about some parts names them, a note about all parts names none.
 #[test]
 fn a_note_of_one_part_says_so() {
     let plan = plan(PARTS, &[]);

@@ -1,5 +1,5 @@
-//! Phases selected by name, in two versions, opened with other options, cut into windows; and
-//! engines with volumes of their own.
+//! Tests of phases that are selected by name, have two versions, reopen the engine with other
+//! options, or have windows; and of engines with volumes of their own.
 
 use super::*;
 use kvdyno_record::plan::Case;
@@ -36,13 +36,13 @@ role.readers = { keys = { distribution = "uniform" } }
 duration = "7s"
 "#;
 
-/// Its phases as in the record.
+/// Returns the phases of a case as in the record.
 fn outline(case: &Case) -> String {
     let lines = case.phases.iter().map(|phase| serde_json::to_string(phase).unwrap());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// All work in an engine's cases, whichever case loads.
+/// Returns the phases of all cases, whichever case loads.
 fn all(text: &str, arguments: &[&str]) -> String {
     let plan = plan(text, arguments);
     plan.cases.iter().map(outline).collect::<Vec<_>>().join("\n")
@@ -68,7 +68,7 @@ fn phases_are_picked_by_name_in_two_versions() {
     assert_eq!((batch("a"), batch("b")), (1, 10));
 }
 
-/// The names of a case's phases, without those that follow each that writes.
+/// Returns the names of a case's phases, without the settle phases.
 fn phases_but_settling(case: &Case) -> Vec<String> {
     let settles = |phase: &&Phase| matches!(phase.work, Activity::Settle { .. });
     case.phases.iter().filter(|phase| !settles(phase)).map(|phase| phase.name.clone()).collect()
@@ -126,7 +126,7 @@ fn phases_are_picked_on_the_command_line() {
         |plan: Plan| -> Vec<String> { plan.cases.iter().flat_map(phases_but_settling).collect() };
     let picked = plan_of(NAMED, &pick(&["fillseq", "readrandom"], &[])).unwrap();
     assert_eq!(names(picked), ["fillseq", "readrandom"]);
-    // In every part, whatever phases it selects itself.
+    // The option selects the phases of every part, whatever it selects itself.
     let parts = "part=[{ name = \"a\", phases = [\"fill\"] }, { name = \"b\" }]";
     let picked = plan_of(NAMED, &pick(&["fill", "readseq"], &[parts])).unwrap();
     assert_eq!(names(picked), ["fill", "readseq", "fill", "readseq"]);
@@ -386,7 +386,7 @@ fn an_engine_has_volumes_of_its_own() {
     insta::assert_snapshot!(refused.join("\n"));
 }
 
-/// A load only, of a suite whose thread counts belong to its other phases.
+/// A suite can run only its load, although its thread counts belong to its other phases.
 #[test]
 fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let load = |overrides: Overrides| {
@@ -416,15 +416,15 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     assert_eq!(load.threads, 8);
 }
 
-/// Updates after the load are the loading case's, and a database without all records has none.
+/// Updates after the load belong to the loading case, and need a database with all records.
 #[test]
 fn records_are_overwritten_before_a_state_is_kept() {
     let text = SMALL.replace("\"null\"", "\"lmdb\"");
     let plan = plan(&text, &["data.overwritten=2", "run.database=state", "run.trials=1"]);
     let load = plan.cases.iter().find(|case| case.makes_state()).unwrap();
     let names: Vec<&str> = load.phases.iter().map(|phase| phase.name.as_str()).collect();
-    let wanted = ["load", "load-settle", "overwrite", "overwrite-settle"];
-    assert_eq!(names[..4], wanted, "{names:?}");
+    let expected = ["load", "load-settle", "overwrite", "overwrite-settle"];
+    assert_eq!(names[..4], expected, "{names:?}");
     let Activity::Warmup(mix) = &load.phases[2].work else { panic!("{:?}", load.phases[2]) };
     assert_eq!(mix.ends.operations, Some(2 * load.data.records));
     let by_load = |case: &&Case| case.database.loaded_by == load.id && case.id != load.id;
@@ -435,7 +435,8 @@ fn records_are_overwritten_before_a_state_is_kept() {
     assert!(refused.contains("leaves records out"), "{refused}");
 }
 
-/// A suite with times to live on an engine that keeps them in seconds, for a year at most.
+/// Plans a suite with times to live, on an engine with this unit and limit of them; `None`: the
+/// engine keeps none.
 fn expiring(mix: &str, time_to_live: Option<TimeToLive>) -> Result<Plan, SuiteError> {
     let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{mix}]"));
     let mut all = engines();
@@ -465,11 +466,11 @@ fn times_to_live_are_kept_or_refused_by_name() {
         let message = refused(mix, engine);
         assert!(message.contains(reason), "{message}");
     }
-    // What expires is not there for the next case.
+    // Records that expire are missing in the next case.
     let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{both}]"));
     let shared = refusal(&text, &set(&["run.database=shared"]));
     assert!(shared.contains("times to live change a database"), "{shared}");
-    // Of an engine whose whole database expires, a kept one too.
+    // If any record may expire, a kept state is refused too.
     let all = SMALL.replace("mix =", "expected_hits = \"any\"\nmix =");
     for database in ["shared", "state"] {
         let refused = refusal(&all, &set(&[&format!("run.database={database}")]));

@@ -1,9 +1,9 @@
-//! Rates that a pilot finds, and phases that the loading case runs.
+//! Tests of rates that a pilot finds, and of phases that the loading case runs.
 
 use super::{Overrides, builtin_text, plan, plan_of, set};
 use kvdyno_record::plan::Case;
 
-/// A role of each engine's cases waits for the rate, which each engine's pilot measures once.
+/// A role in each engine's cases has no rate until the pilots have measured it, once per engine.
 #[test]
 fn each_engine_that_stores_data_has_a_pilot() {
     let plan = plan(builtin_text("quick"), &[]);
@@ -21,7 +21,7 @@ fn each_engine_that_stores_data_has_a_pilot() {
     assert_eq!(waiting.count(), measuring.count());
 }
 
-/// By the case that loads; where each case loads its own, by each.
+/// The case that loads runs the phase; where each case loads its own database, each runs it.
 #[test]
 fn a_phase_that_is_run_once_belongs_to_the_load() {
     let alone = |arguments: &[&str]| {
@@ -34,7 +34,7 @@ fn a_phase_that_is_run_once_belongs_to_the_load() {
     assert_eq!(alone(&["run.database=fresh"]), [true; 9]);
 }
 
-/// Hours are for the phases that last; a number takes the place of the rule.
+/// `--hours` does not lengthen the pilot's phase, and with a number as rate there is no pilot.
 #[test]
 fn hours_and_numbers_leave_the_pilot_as_it_is() {
     let overrides = Overrides { hours: Some(3), ..Overrides::default() };

@@ -1,11 +1,11 @@
-//! Expansion of suites.
+//! Tests of the expansion of suites.
 
 use super::*;
 use kvdyno_record::plan::Case;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-/// Each case on a line, by its own fields.
+/// Returns each case on a line, by its own fields.
 fn outline(plan: &Plan) -> String {
     let mut text = String::new();
     for sentence in &plan.sized {
@@ -30,7 +30,7 @@ fn the_quick_suite_expands() {
     );
 }
 
-/// What is not judged separates no pair.
+/// Cases that are not judged never stand between two that are compared.
 #[test]
 fn engines_that_are_compared_are_next_to_each_other() {
     let plan = plan(builtin_text("quick"), &[]);
@@ -63,15 +63,15 @@ fn the_full_sweep_expands_and_scales() {
     assert_eq!(rocksdb.options.integer("max_write_buffer_number"), Ok(2));
 }
 
-/// Each database has one maker, which comes before its users, and one last use, after which no case
-/// uses it.
+/// Checks that each database has one maker, which comes before its users, and one last use, after
+/// which no case uses it.
 fn check_databases(plan: &Plan) {
     let mut alive: HashSet<&str> = HashSet::new();
-    let mut made: HashSet<&str> = HashSet::new();
+    let mut ever_made: HashSet<&str> = HashSet::new();
     for case in &plan.cases {
         let id = case.database.id.as_str();
         if case.makes_database() {
-            assert!(made.insert(id), "{id} is made twice");
+            assert!(ever_made.insert(id), "{id} is made twice");
             alive.insert(id);
         }
         assert!(alive.contains(id), "{} uses {id}, which is not there", case.id);
@@ -82,8 +82,8 @@ fn check_databases(plan: &Plan) {
     assert!(alive.is_empty(), "left behind: {alive:?}");
 }
 
-/// Tables list cases in the suite's order, whatever the order of execution, and a key at one
-/// position.
+/// Checks that tables list cases in the suite's order, whatever the order of execution, and each
+/// key at one position.
 fn check_listing(plan: &Plan) {
     let mut positions: BTreeMap<u32, &str> = BTreeMap::new();
     for case in &plan.cases {
@@ -123,8 +123,8 @@ fn threads_that_no_suite_sweeps_are_not_called_swept() {
     assert!(quick.contains(&(Some(4), Some(4))), "{quick:?}");
 }
 
-/// What fits is read once before it is measured; a limit that does not hold while loading begins
-/// with the eviction, and a case that only loads has none.
+/// Data that fits is read once before it is measured. A limit that does not hold during the load
+/// begins with the eviction, and a case that only loads has none.
 #[test]
 fn data_that_fits_is_warm_and_the_limit_begins_after_the_load() {
     let kinds = |case: &Case| case.phases.iter().map(|p| p.work.kind()).collect::<Vec<_>>();
@@ -146,18 +146,19 @@ fn data_that_fits_is_warm_and_the_limit_begins_after_the_load() {
     }
 }
 
-/// A further trial has what the first has of an engine, under new ids, with databases of its own.
+/// A further trial has the engine's cases of the first one, with new ids and its own databases.
 #[test]
 fn a_trial_is_added_for_the_engines_that_are_wanted() {
-    let one = |suite: &str| plan(builtin_text(suite), &["run.trials=1"]);
-    for (mut plan, part) in [(one("quick"), None), (one("field"), Some("load-in-order"))] {
+    let one_trial = |suite: &str| plan(builtin_text(suite), &["run.trials=1"]);
+    let suites = [(one_trial("quick"), None), (one_trial("field"), Some("load-in-order"))];
+    for (mut plan, part) in suites {
         let before = plan.cases.len();
         let is_wanted = |case: &Case| case.engine == "lmdb" && case.part.as_deref() == part;
         crate::append_trial(&mut plan, is_wanted);
         let (first, added) = plan.cases.split_at(before);
         let keys = |cases: &[Case]| {
-            let wanted = cases.iter().filter(|case| is_wanted(case) && !case.is_pilot());
-            let mut keys: Vec<String> = wanted.map(|case| case.key.clone()).collect();
+            let cases = cases.iter().filter(|case| is_wanted(case) && !case.is_pilot());
+            let mut keys: Vec<String> = cases.map(|case| case.key.clone()).collect();
             keys.sort();
             keys
         };
@@ -247,7 +248,7 @@ fn keys_name_the_work_and_nothing_else() {
 
 #[test]
 fn a_plan_holds_nothing_per_record() {
-    // Each of them would take hours of planning: then this test would never end.
+    // With anything per record, planning would take hours and this test would not end.
     let plan = plan(SMALL, &["data.records=137G", "run.trials=1"]);
     assert_eq!(plan.cases.len(), 2);
     assert!(serde_json::to_string(&plan).unwrap().len() < 10_000);

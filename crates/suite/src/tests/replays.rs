@@ -1,4 +1,4 @@
-//! Roles that replay a trace.
+//! Tests of roles that replay a trace.
 
 use super::*;
 use kvdyno_record::engine::Requests;
@@ -7,7 +7,7 @@ use kvdyno_record::replay::OfDrive;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Rate, Schedule};
 use std::path::PathBuf;
 
-/// A trace as the caller reads it.
+/// The result of reading a trace.
 type Read = Result<Trace, String>;
 
 fn trace() -> Trace {
@@ -26,7 +26,7 @@ fn trace() -> Trace {
     }
 }
 
-/// The small suite with a trace instead of its mix, and with `lines`.
+/// Plans the small suite with a trace instead of its mix, and with `lines`.
 fn expanded(lines: &str, set: &[&str], trace: &Read) -> Result<Plan, SuiteError> {
     expanded_for("lmdb", lines, set, trace)
 }
@@ -38,8 +38,8 @@ fn expanded_for(engine: &str, lines: &str, set: &[&str], trace: &Read) -> Result
     let set = set.iter().map(|one| (*one).to_owned()).collect();
     let mut suite = Suite::parse("small.toml", &text, &Overrides { set, ..Overrides::default() })?;
     assert!(suite.replays());
-    suite.read_traces(|named, _| {
-        assert_eq!(named, "a.kvtrace");
+    suite.read_traces(|path, _| {
+        assert_eq!(path, "a.kvtrace");
         trace.clone()
     })?;
     expand(&suite, &engines(), &HOST)
@@ -151,7 +151,7 @@ fn what_goes_with_no_trace_is_refused() {
     assert!(refusal(&speed, &Overrides::default()).contains("`speed` without a trace"));
 }
 
-/// Of a drive of 4 GiB, with requests of 512 bytes to 128 KiB.
+/// Returns a trace of a drive of 4 GiB, with requests of 512 bytes to 128 KiB.
 fn of_drive() -> Trace {
     let requests = [("read", 600), ("write", 300), ("flush", 50), ("discard", 50)];
     Trace {
@@ -234,8 +234,8 @@ fn a_load_of_what_is_read_first_has_so_many_records() {
     assert!(message.contains("no role replays a trace"), "{message}");
 }
 
-/// At a speed the times are shorter: those of a trace are rounded up to the engine's units, and not
-/// below one.
+/// A speed shortens the times to live; those of a trace are rounded up to the engine's units, but
+/// times below one unit are refused.
 #[test]
 fn recorded_times_to_live_are_kept_where_the_engine_can() {
     let seconds = 2 * TimeToLive::SECOND..=3_600 * TimeToLive::SECOND;

@@ -1,5 +1,5 @@
-//! The published studies as suites: their full and scaled grids, missing parts of this machine, and
-//! their length.
+//! Tests of the published studies as suites: their full and scaled grids, parts that a machine
+//! lacks, and their length.
 
 use super::*;
 use kvdyno_record::left_out::LeftOut;
@@ -18,7 +18,7 @@ const STUDIES: [&str; 5] = [
     "callaghan-linkbench-2015",
 ];
 
-/// The existing engines of the studies, with the options that the studies need.
+/// Returns the existing engines of the studies, with the options that the studies need.
 fn engines_of_studies() -> Engines {
     let mut engines = engines();
     let rocksdb = engine_of(&mut engines, "rocksdb");
@@ -74,7 +74,7 @@ fn scaled(scale: &str) -> Overrides {
     Overrides { scale: Some(scale.parse().unwrap()), ..Overrides::default() }
 }
 
-/// The point of a case, without its threads.
+/// Describes the point of a case in the grid, without its threads.
 fn point(case: &Case) -> String {
     let medium = match case.volume.as_ref().map(|volume| (&volume.name, &volume.medium)) {
         Some((name, Medium::Loop { directory: None, .. })) => format!(" on {name} (loop)"),
@@ -88,7 +88,7 @@ fn point(case: &Case) -> String {
     format!("{}: {} records{ram}{tier}{medium}", case.label, case.data.records)
 }
 
-/// A line for each point with its threads, then notes, and what is left out.
+/// Returns a line for each point with its threads, then the notes and the engines left out.
 fn grid(plan: &Plan) -> String {
     let mut cases: Vec<&Case> = plan.cases.iter().collect();
     cases.sort_by_key(|case| case.listed);
@@ -121,7 +121,7 @@ fn each_study_expands_in_full_and_in_proportion() {
     }
 }
 
-/// With both drives only Aerospike is left out.
+/// With a path for each medium no engine is left out.
 #[test]
 fn drives_that_are_given_are_what_media_are() {
     let media = with_media(&["flash=/dev/nvme0n1", "optane=/dev/nvme1n1"]);
@@ -266,8 +266,8 @@ fn hours_are_windows_and_their_slices_are_longer_where_the_record_asks_for_it() 
     assert!(measured_ns(&day).iter().all(|ns| *ns == Some(3_600_000_000_000)));
     let windows = day.cases.last().unwrap().phases.iter();
     assert_eq!(windows.filter(|phase| phase.window.is_some()).count(), 48);
-    let one = planned("symas-optane-2018", &Overrides { hours: Some(1), ..days.clone() });
-    assert_eq!(measured_ns(&one)[0], Some(3_600_000_000_000));
+    let hour = planned("symas-optane-2018", &Overrides { hours: Some(1), ..days.clone() });
+    assert_eq!(measured_ns(&hour)[0], Some(3_600_000_000_000));
     let slices = |plan: &Plan| plan.cases[0].slice_ns / 1_000_000_000;
     assert_eq!(slices(&planned("symas-optane-2018", &scaled("1/64"))), 1);
     assert_eq!(slices(&day), 2);
@@ -293,13 +293,13 @@ fn claims_follow_the_scale() {
         let plan = planned("symas-imdt-2018", &overrides);
         let limits: Vec<_> = plan.cases.iter().map(|case| case.ram_limit_bytes).collect();
         let records: Vec<_> = plan.cases.iter().map(|case| case.data.records).collect();
-        let mut named = 0;
+        let mut numbers = 0;
         for cell in plan.claims.iter().flat_map(|claim| claim.relation.cells()) {
-            named += usize::from(cell.ram_bytes.is_some()) + usize::from(cell.records.is_some());
+            numbers += usize::from(cell.ram_bytes.is_some()) + usize::from(cell.records.is_some());
             assert!(cell.ram_bytes.is_none() || limits.contains(&cell.ram_bytes), "{cell:?}");
             assert!(cell.records.is_none_or(|number| records.contains(&number)), "{cell:?}");
         }
-        assert!(named > 4, "{named}");
+        assert!(numbers > 4, "{numbers}");
     }
     for name in STUDIES {
         let plan = planned(name, &Overrides::default());

@@ -1,4 +1,4 @@
-//! `[[ram.tier]]`: the tier below each RAM limit, as an axis.
+//! Tests of `[[ram.tier]]`: the tier below each RAM limit is an axis of the grid.
 
 use super::*;
 use kvdyno_record::engine::Value;
@@ -6,7 +6,7 @@ use kvdyno_record::tier::{Memory, Tier};
 
 const MIB: u64 = 1 << 20;
 
-/// A suite with this `[ram]`.
+/// Returns the small suite with this `[ram]`.
 fn with(ram: &str) -> String {
     SMALL.replace("[[engine]]", &format!("[ram]\n{ram}\n[[engine]]"))
 }
@@ -82,8 +82,8 @@ fn the_same_tier_on_another_device_is_the_same_work() {
     assert!(keys(&bare).iter().all(|key| !key.contains('+') || !key.contains("MiB+")));
 }
 
-/// A cache of half the memory is half of the memory with swap: a tier exists for this. The data
-/// keeps its ratio to the limit.
+/// A cache of half the memory is half of limit and swap together, which is the purpose of a tier.
+/// The data keeps its ratio to the limit.
 #[test]
 fn a_share_of_memory_is_one_of_limit_and_swap() {
     let text = with(&format!("limit = \"64MiB\"\n{ALL}"))

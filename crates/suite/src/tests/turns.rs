@@ -1,4 +1,4 @@
-//! Two engines that take turns, and databases of the user's.
+//! Tests of two engines that take turns, and of the user's own databases.
 
 use super::*;
 use kvdyno_record::origin::{Origin, Sample};
@@ -16,7 +16,7 @@ fn two_engines() -> String {
         + writes
 }
 
-/// Neighbours, of one thread count and one trial.
+/// Checks that pairs are neighbours with one thread count and one trial.
 fn check_pairs(plan: &Plan) {
     let pilots = plan.cases.iter().filter(|case| case.trial == 0).count();
     for pair in plan.cases[pilots..].chunks(2) {
@@ -42,7 +42,7 @@ fn cases_of_two_engines_are_pairs_and_stay_pairs() {
     append_trial(&mut plan, |_| true);
     assert_eq!(plan.cases.len(), 20);
     check_pairs(&plan);
-    // Both databases are there at once.
+    // Both databases exist at the same time.
     let space = |case: usize| plan.estimate.databases[&plan.cases[case].database.id];
     assert_eq!(plan.estimate.space_bytes, space(0) + space(1));
 }
@@ -54,7 +54,7 @@ fn what_is_counted_takes_no_turns() {
     assert!(plan.cases.iter().all(|case| case.turns_with.is_none()));
 }
 
-/// The pairs stay as they are, and the counted cases are a part of their own.
+/// `--why` does not change the pairs, and the counted cases are a part of their own.
 #[test]
 fn why_counts_beside_the_pairs() {
     let overrides = Overrides { explain: Some(Explain::Beside), ..Overrides::default() };
@@ -64,7 +64,7 @@ fn why_counts_beside_the_pairs() {
     assert_eq!(timed.len(), 16);
     let pairs = Plan { cases: timed.into_iter().cloned().collect(), ..plan.clone() };
     check_pairs(&pairs);
-    // Of each engine four trials with one thread, in which no phase ends by time.
+    // Each engine has four trials with one thread, in which no phase ends by time.
     assert_eq!(counted.len(), 8);
     for case in counted {
         assert_eq!((case.part.as_deref(), case.turns_with.as_ref()), (Some("counted"), None));
@@ -103,7 +103,7 @@ fn a_database_of_ones_own_is_planned_by_what_it_holds() {
         key_bytes: Size::empirical(&[(8, 1.0), (24, 1.0)]),
         value_bytes: Size::Fixed { bytes: 300 },
     };
-    // What has expired there is gone for every case alike.
+    // Records that expire in the user's own database are gone for every case alike.
     let any = text.replace("mix =", "expected_hits = \"any\"\nmix =");
     own(&any, &Ok(sample.clone())).unwrap();
     let plan = own(&text, &Ok(sample)).unwrap();

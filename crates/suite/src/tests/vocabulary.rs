@@ -1,4 +1,4 @@
-//! The words for keys, lengths and rates: their meaning, and messages about invalid ones.
+//! Tests of the words for keys, lengths and rates: their meaning, and messages about invalid ones.
 
 use super::*;
 use kvdyno_record::workload::{
@@ -6,7 +6,7 @@ use kvdyno_record::workload::{
     Stage,
 };
 
-/// The measured mix of the small suite, with `old` replaced by `new`.
+/// Returns the measured mix of the small suite, with `old` replaced by `new`.
 fn mix_with(old: &str, new: &str) -> Mix {
     let text = SMALL.replacen(old, new, 1);
     assert_ne!(text, SMALL);
@@ -75,7 +75,7 @@ fn every_word_for_keys_has_its_meaning() {
             },
         ),
     ] {
-        // In TOML an inline table stands on one line.
+        // An inline table of TOML must be on one line.
         let typed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(keys(&format!("{{ {typed} }}")), meant, "{typed}");
     }
@@ -134,7 +134,7 @@ fn how_many_keys_an_operation_takes_can_be_drawn() {
     assert_eq!(op("{ op = \"batch\" }"), Op::Batch { writes: Size::Fixed { bytes: 10 } });
     let batch = "{ op = \"batch\", count = { uniform = { min = 1, max = 4 } } }";
     assert_eq!(op(batch), Op::Batch { writes: Size::Uniform { min: 1, max: 4 } });
-    // Keys of 16 bytes and values of 100, 2.5 of them in an operation.
+    // An operation has 2.5 records on average, with keys of 16 bytes and values of 100.
     let rate = format!("mix = [{batch}]\nrate = {{ bytes_per_s = \"2.9MB/s\" }}");
     let rate = role_with("mix = [{ op = \"get\" }]", &rate).rate.unwrap();
     assert!((rate.operations_per_s - 10_000.0).abs() < 1e-6, "{rate:?}");
@@ -158,7 +158,7 @@ fn every_word_for_a_rate_has_its_meaning() {
     assert_eq!(bytes, expected);
 }
 
-/// Rates below one a second, and rates that change.
+/// A rate may be below one per second, and it may change.
 #[test]
 fn a_rate_may_be_small_and_may_change() {
     let writes = "mix = [{ op = \"get\" }]";
@@ -173,7 +173,7 @@ fn a_rate_may_be_small_and_may_change() {
     let expected = vec![stage(1_000.0, 1_000.0, 10), stage(0.0, 0.5, 20)];
     let mean = (10_000.0 + 5.0) / 30.0;
     assert_eq!(rate(steps), Rate { stages: expected, ..Rate::new(mean, Schedule::Fixed) });
-    // Over five seconds, the phase; or over a part of it.
+    // A ramp takes the whole phase of five seconds, or a part of it.
     let ramp = rate("{ ramp = { from = 10, to = \"1k\" } }");
     assert_eq!((ramp.stages, ramp.operations_per_s), (vec![stage(10.0, 1_000.0, 5)], 505.0));
     let ramp = rate("{ ramp = { from = 10, to = 0, over = \"2s\" } }");

@@ -1,10 +1,10 @@
-//! `[[volume]]`: an axis like RAM and threads.
+//! Tests of `[[volume]]`, an axis of the grid like RAM and threads.
 
 use super::*;
 use kvdyno_record::plan::Case;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 
-/// A suite with these volumes.
+/// Returns the small suite with these volumes.
 fn on(volumes: &str) -> String {
     SMALL.replace("[[engine]]", &format!("{volumes}\n[[engine]]"))
 }
@@ -38,7 +38,7 @@ fn a_suite_without_volumes_is_as_it_was() {
     assert!(plan.cases.iter().all(|case| !case.key.contains("/on-") && !case.id.contains("_on-")));
 }
 
-/// Records are compared by their keys: a change here changes the format.
+/// Runs are compared by the keys of their cases, so a change here changes the format.
 #[test]
 fn keys_do_not_change_unnoticed() {
     let quick = plan(builtin_text("quick"), &["phase.measure.duration=3s"]);
@@ -59,7 +59,7 @@ fn every_engine_runs_on_every_volume_that_it_can() {
     let drive = &mut engine_of(&mut engines, "drive").capabilities;
     drive.places.push(PlaceKind::Device);
     let plan = expand(&suite, &engines, &HOST).unwrap();
-    // A load and a reading case each: lmdb on one, the drive on both.
+    // Each has a case that loads and one that reads: lmdb on one volume, the drive on both.
     let mut volumes: Vec<_> = plan
         .cases
         .iter()
@@ -100,8 +100,8 @@ fn ids_and_keys_say_the_volume_and_a_database_stays_on_its_own() {
     }
 }
 
-/// 1 M records of 116 bytes, twice that by the engine's own factor, plus a quarter and 128 MiB:
-/// below the minimum of any filesystem.
+/// An image holds 1 M records of 116 bytes, times the engine's own factor of 2, plus a quarter and
+/// 128 MiB, and is never below the minimum of any filesystem.
 #[test]
 fn an_image_is_as_large_as_the_engine_needs_and_takes_its_space_in_the_place() {
     let bytes = |plan: &Plan| match &plan.cases[0].volume.as_ref().unwrap().medium {
@@ -162,13 +162,15 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     };
     let copied = plan("state");
     let cases_on = |plan: &Plan, volume: &str| -> Vec<Case> {
-        let is_it = |case: &&Case| case.volume.as_ref().is_some_and(|it| it.name == volume);
-        plan.cases.iter().filter(is_it).cloned().collect()
+        let is_on = |case: &&Case| case.volume.as_ref().is_some_and(|own| own.name == volume);
+        plan.cases.iter().filter(is_on).cloned().collect()
     };
-    let [load, one, two] = &cases_on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
-    assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
+    let [load, first, second] = &cases_on(&copied, "ext4-nojournal")[..] else {
+        panic!("{copied:?}")
+    };
+    assert_eq!((load.threads, first.threads, second.threads), (None, Some(1), Some(2)));
     assert!(load.database.is_state && !load.copies_state() && !load.makes_state());
-    for case in [one, two] {
+    for case in [first, second] {
         assert_eq!(case.database.loaded_by, load.id);
         assert!(case.copies_state());
         assert!(case.phases.iter().all(|phase| phase.work.kind() != "load"));
@@ -178,7 +180,7 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     assert_eq!(copied.warnings.len(), 1, "{:?}", copied.warnings);
     assert!(copied.warnings[0].contains("each case loads its own"), "{:?}", copied.warnings);
     assert!(copied.warnings[0].ends_with("add an `evict`"), "{:?}", copied.warnings);
-    // Space for both, and the time and the bytes of copying.
+    // A state needs space for the original and a copy, and the time and the bytes of copying.
     let shared = plan("shared");
     let bytes =
         |plan: &Plan| match &cases_on(plan, "ext4-nojournal")[0].volume.as_ref().unwrap().medium {

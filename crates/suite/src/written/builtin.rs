@@ -1,6 +1,6 @@
 //! The built-in suites. Each is also a file to copy: `suites/`.
 
-/// Name and text of each.
+/// Returns the name and the text of each built-in suite.
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         (

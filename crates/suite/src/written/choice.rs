@@ -46,11 +46,11 @@ const CHOICES: [&str; 10] = [
     "absent",
 ];
 
-/// If hot keys are spread over the whole domain, an insert must not move them.
+/// The domains of hot keys that are spread over the whole domain: an insert must not move them.
 const FIXED: [(&str, Domain); 2] = [("loaded", Domain::Loaded), ("predicted", Domain::Predicted)];
 const GROWING: [(&str, Domain); 2] = [("present", Domain::Present), ("loaded", Domain::Loaded)];
 
-/// The default is the first allowed domain.
+/// Reads a domain; the default is the first allowed one.
 fn domain(fields: &mut Fields<'_, '_>, domains: &[(&str, Domain)]) -> Option<Domain> {
     let Some(word) = fields.optional::<String>("domain") else { return Some(domains[0].1) };
     let domain = domains.iter().find(|(name, _)| *name == word.value);
@@ -70,7 +70,7 @@ fn theta(fields: &mut Fields<'_, '_>) -> Option<f64> {
     fields.number("theta", "a number from 0 to 100", |theta| (0.0..=100.0).contains(&theta))
 }
 
-/// Gray's approximation divides by 1 - theta.
+/// Reads the theta of Gray's approximation, which divides by 1 - theta.
 fn theta_of_gray(fields: &mut Fields<'_, '_>, any: &str) -> Option<f64> {
     let fits = |theta| theta > 0.0 && theta < 1.0;
     fields.number("theta", &format!("a number above 0 and below 1; {any} takes any"), fits)

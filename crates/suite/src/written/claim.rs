@@ -42,7 +42,7 @@ pub(crate) struct ClaimTable {
 table!(ClaimTable, "[[claim]]": text holds needs);
 
 impl ClaimTable {
-    /// Removes the claims from a suite: its parts have none of their own.
+    /// Removes the claims from a suite and returns them: its parts have no claims of their own.
     pub(crate) fn take_from(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<Self> {
         let Some(claims) = suite.remove("claim") else { return Vec::new() };
         let claims = members(claims, "[[claim]]", mistakes).unwrap_or_default();

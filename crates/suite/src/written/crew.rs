@@ -27,7 +27,7 @@ pub(crate) struct CrewTable {
 table!(CrewTable, "[crew]": hosts launch);
 
 impl CrewTable {
-    /// The crew for the plan; invalid hosts, already reported, are left out.
+    /// Returns the crew for the plan; invalid hosts, already reported, are left out.
     pub(crate) fn to_crew(&self) -> Crew {
         let hosts: Vec<CrewHost> = self.hosts.iter().filter_map(|host| parse_host(host)).collect();
         let each = hosts.iter().map(|host| format!("{}:{}", host.name, host.ranks));
@@ -45,7 +45,7 @@ impl CrewTable {
     }
 }
 
-/// `node7`, `node7:4`, `10.0.0.7:4`.
+/// Parses a host with its number of ranks: `node7`, `node7:4`, `10.0.0.7:4`.
 pub(crate) fn parse_host(text: &str) -> Option<CrewHost> {
     let (name, ranks) = match text.split_once(':') {
         Some((name, ranks)) => (name, ranks.parse().ok().filter(|ranks| *ranks > 0)?),

@@ -9,12 +9,12 @@ use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::workload::Choice;
 use schemars::JsonSchema;
 
-/// The worker's name, and the name of the case that writes the file.
+/// The name of the worker, and of the case that writes the file.
 pub(crate) const NAME: &str = kvdyno_record::plan::DRIVE;
 /// The worker that runs the job with fio.
 pub(crate) const FIO: &str = "fio";
 
-/// How long a job takes where none is typed.
+/// The default time of a job, in nanoseconds.
 pub(crate) const DURATION_NS: u64 = 10_000_000_000;
 
 /// The preset's jobs with larger I/Os: most engines read blocks and pages between this size and 4
@@ -23,19 +23,19 @@ const LARGER: [(&str, Way); 2] =
     [("drive-psync-16k", Way::Psync), ("drive-io_uring-16k", Way::IoUring)];
 const LARGER_BYTES: u64 = 16 << 10;
 
-/// Jobs on the bare drive of the databases, as cases of the same run (docs/drive.md). A file at the
-/// place is written in full, once in a run; then the jobs work on it. `[ram]` limits only jobs that
-/// use the page cache. `block`, `depth`, `threads`, `duration` and `warmup` are the defaults of the
-/// jobs.
+/// Jobs on the bare drive of the databases, as cases of the same run (docs/drive.md). A file in the
+/// databases' location is written in full, once in a run; then the jobs work on it. `[ram]` limits
+/// only jobs that use the page cache. `block`, `depth`, `threads`, `duration` and `warmup` are the
+/// defaults of the jobs.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Drive {
     /// The size of the file. Default: auto, the size of the largest data set.
     pub(crate) size: Option<At<DataSize>>,
-    /// Jobs that need no text. Default: none.
+    /// A predefined set of jobs. Default: none.
     pub(crate) preset: Option<At<Preset>>,
-    /// Makes the figures the limit for those of the engines. Default: true with a preset, else
-    /// false.
+    /// Treats the jobs' figures as the limit of the engines' figures. Default: true with a preset,
+    /// else false.
     pub(crate) ceiling: Option<At<bool>>,
     /// Repetitions of each job, at most `run.trials`. Default: `run.trials`.
     pub(crate) trials: Option<At<Several>>,
@@ -51,10 +51,9 @@ pub(crate) struct Drive {
     pub(crate) with_fio: Option<At<bool>>,
     /// Bytes of one operation, a multiple of 512; any number through the page cache. Default: 4KiB.
     pub(crate) block: Option<At<Bytes>>,
-    /// Operations in flight per thread of `io_uring` jobs. Default: 1, or 32 for those of a preset.
+    /// Operations in flight per thread of `io_uring` jobs. Default: 1, or 32 for jobs of a preset.
     pub(crate) depth: Option<At<Several>>,
-    /// Threads of a job. Default: 1, or `"sweep"` for those of a preset if the suite sweeps
-    /// threads.
+    /// Threads of a job. Default: 1, or `"sweep"` for jobs of a preset if the suite sweeps threads.
     pub(crate) threads: Option<At<Threads>>,
     /// The time of a job. Default: 10s.
     pub(crate) duration: Option<At<Nanoseconds>>,
@@ -92,9 +91,9 @@ pub(crate) struct DriveJob {
     /// The same work before the measurement, not counted; a job that trims has none. Default: that
     /// of `[drive]`.
     pub(crate) warmup: Option<At<Nanoseconds>>,
-    /// Flushes with fdatasync after this many writes of a thread, as fio's `fdatasync=N`: an
-    /// operation of its own, with its own latencies. It writes; not with `io = "mmap"`. Default:
-    /// none.
+    /// Flushes with fdatasync after this many writes of a thread, as fio's `fdatasync=N`. A flush
+    /// is an operation of its own, with its own latencies. Only for jobs that write, and not with
+    /// `io = "mmap"`. Default: none.
     pub(crate) flush_every: Option<At<Several>>,
     /// Operations per second of the whole job, at equal gaps: an open loop, as fio's `rate_iops` of
     /// all its jobs. Not beside `with_fio`. Default: a closed loop.
@@ -149,7 +148,7 @@ pub(crate) enum Pattern {
     /// Random discards of blocks, in a file of the job's own that is written for each trial. The
     /// job ends once it has made as many as the file has blocks.
     Randtrim,
-    /// The same, sequential.
+    /// Sequential discards of blocks, otherwise as `randtrim`.
     Trim,
 }
 
@@ -179,7 +178,7 @@ impl Word for Pattern {
 }
 
 impl Way {
-    /// The word for it, which the worker uses too.
+    /// Returns its word, which the worker uses too.
     pub(crate) fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, way)| *way == self).map_or("", |(word, _)| word)
     }
@@ -190,7 +189,7 @@ impl Pattern {
         matches!(self, Self::Randread | Self::Randwrite | Self::Randrw | Self::Randtrim)
     }
 
-    /// The name of its role.
+    /// Returns the name of its role.
     pub(crate) fn role_name(self) -> &'static str {
         match self {
             Self::Randread | Self::Read => "reads",
@@ -200,7 +199,7 @@ impl Pattern {
         }
     }
 
-    /// It discards blocks: what it leaves is of no use to another job.
+    /// Returns whether the job discards blocks: another job cannot use the file afterwards.
     pub(crate) fn trims(self) -> bool {
         matches!(self, Self::Randtrim | Self::Trim)
     }
@@ -219,7 +218,7 @@ impl DriveJob {
         self.rw.value_or(Pattern::Randread)
     }
 
-    /// The share of reads among its operations.
+    /// Returns the share of reads among its operations.
     pub(crate) fn read_share(&self) -> f64 {
         match self.rw() {
             Pattern::Randread | Pattern::Read => 1.0,
@@ -228,14 +227,14 @@ impl DriveJob {
         }
     }
 
-    /// Its name in tables and directories.
+    /// Returns its name in tables and directories.
     pub(crate) fn label(&self) -> String {
         self.name.as_ref().map_or_else(|| format!("drive-{}", self.io().as_str()), |n| n.0.clone())
     }
 }
 
 impl Drive {
-    /// Whether its figures are the limit of the other cases'.
+    /// Returns whether its figures are the limit of the other cases' figures.
     pub(crate) fn is_ceiling(&self) -> bool {
         self.ceiling.value_or(self.preset.is_some())
     }
@@ -248,7 +247,7 @@ impl Drive {
         self.with_fio.value_or(false)
     }
 
-    /// The workers that it needs.
+    /// Returns the names of the workers that it needs.
     pub(crate) fn workers(&self) -> &'static [&'static str] {
         if self.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
     }
@@ -296,8 +295,8 @@ impl Drive {
     }
 }
 
-/// Each job as an engine that a suite could name, after the one that writes the file; with fio,
-/// each job twice.
+/// Returns each job as an engine that a suite could name, after the engine that writes the file;
+/// with fio, each job twice.
 pub(crate) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let fill = Engine::with_defaults(
         drive.with(Name(NAME.to_owned())),

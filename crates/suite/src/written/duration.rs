@@ -28,16 +28,16 @@ either_schema!(
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Steady {
-    /// The phase does not end before. At least five intervals of `[run] slice`.
+    /// The shortest time of the phase. At least five intervals of `[run] slice`.
     pub(crate) least: At<Nanoseconds>,
-    /// The phase ends here in any case. If it was never steady, its figures are a *burst*.
+    /// The longest time of the phase. If it was never steady, its figures are a *burst*.
     pub(crate) most: At<Nanoseconds>,
 }
 
 table!(Steady, "a duration": least most);
 
 impl PhaseDuration {
-    /// The time after which the phase ends in any case.
+    /// Returns the time after which the phase ends in any case.
     pub(crate) fn most_ns(&self) -> u64 {
         match self {
             Self::Fixed(time) => time.0,
@@ -45,7 +45,7 @@ impl PhaseDuration {
         }
     }
 
-    /// The earliest end of a phase that ends once its rates are steady.
+    /// Returns the earliest end of a phase that ends once its rates are steady; none: a fixed time.
     pub(crate) fn earliest_end(&self) -> Option<&At<Nanoseconds>> {
         match self {
             Self::Fixed(_) => None,

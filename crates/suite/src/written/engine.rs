@@ -1,5 +1,5 @@
 //! An engine as typed, and the engines that it expands to: one for each version and each value of a
-//! list among its options. Libraries of versions are located elsewhere.
+//! list among its options. Another crate locates the libraries of versions.
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, FromToml, Or as _, Toml, read_named_values, table};
@@ -10,7 +10,7 @@ use kvdyno_record::engine::{Durability, Preset, Value};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// One table that expands to more engines than this is a mistake.
+/// The most engines that one table may expand to.
 const ENGINES_MAX: usize = 1_000;
 
 /// An engine under test. Lists in `versions`, `durability`, `preset` and `options` multiply: they
@@ -77,22 +77,22 @@ pub(crate) struct OptionTable(
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub(crate) name: At<Name>,
-    /// Its name in tables.
+    /// The engine's name in tables.
     pub(crate) label: At<Label>,
     /// The label without the suffixes of lists: equal for all engines of one table.
     pub(crate) stem: String,
     /// The library that its worker loads, if any.
     pub(crate) pick: At<Pick>,
-    /// Only on these volumes; none: on all.
+    /// The volumes that it runs on; none: all.
     pub(crate) volumes: Option<At<Vec<At<String>>>>,
     pub(crate) durability: Option<At<Durability>>,
-    /// The engine is left out if it lacks this class.
+    /// True: `durability` is of a list, and an engine without the class is left out.
     pub(crate) of_classes: bool,
-    /// The engine is left out if it is not found.
+    /// True: the engine is left out if it is not found.
     pub(crate) optional: bool,
     /// The preset on which its options are based; none: the defaults.
     pub(crate) preset: Option<At<Preset>>,
-    /// This many neighbouring records are stored under one key.
+    /// The number of neighbouring records that are stored under one key; none: one.
     pub(crate) pack: Option<At<Several>>,
     /// Options that `--scale` scales.
     pub(crate) scaled: Vec<At<String>>,
@@ -108,7 +108,7 @@ pub(crate) struct Options(
 );
 
 impl Options {
-    /// A bare drive is used through the page cache.
+    /// Returns whether a bare drive is used through the page cache.
     pub(crate) fn is_buffered(&self) -> bool {
         let buffered = Value::Boolean(false);
         self.0.iter().any(|(name, value)| name.value == "direct" && value.value.0 == buffered)
@@ -123,7 +123,7 @@ enum Axis<T> {
 }
 
 impl Engine {
-    /// An engine of this name with the newest library, and options of its own.
+    /// Returns an engine of this name with the newest library and without options.
     pub(crate) fn with_defaults(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
         let pick = name.with(Pick::Newest);
@@ -146,36 +146,36 @@ impl Engine {
         }
     }
 
-    /// This engine at a version of a list: `rocksdb-9.10.0`.
+    /// Returns this engine at a version of a list: `rocksdb-9.10.0`.
     fn with_version(&self, version: &At<Version>) -> Self {
         let label = version.with(Label(format!("{}-{}", self.label.0, version.0)));
         Self { label, pick: version.with(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
-    /// This engine with a suffix: `rocksdb-tuned`.
+    /// Returns this engine with a suffix: `rocksdb-tuned`.
     fn with_suffix<T>(&self, at: &At<T>, word: &str) -> Self {
         Self { label: at.with(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
-    /// The value that the suite sets for an option.
+    /// Returns the value that the suite sets for an option.
     pub(crate) fn option_value(&self, option: &str) -> Option<&At<UntypedValue>> {
         self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, value)| value)
     }
 
-    /// Whether it may lie on the volume of that name.
+    /// Returns whether its database may be on the volume of that name.
     pub(crate) fn is_on_volume(&self, volume: &str) -> bool {
         let volumes = self.volumes.as_ref();
         volumes.is_none_or(|volumes| volumes.iter().any(|name| name.value == volume))
     }
 
-    /// Whether `--engine name` selects it.
+    /// Returns whether `--engine name` selects it.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         [&self.label.0, &self.stem, &self.name.0].into_iter().any(|other| other == name)
     }
 }
 
 impl EngineTable {
-    /// All engines that it expands to, in the order of its lists.
+    /// Returns all engines that a table expands to, in the order of its lists.
     pub(crate) fn engines(table: At<Self>, mistakes: &mut Mistakes) -> Vec<Engine> {
         let At { value: table, span } = table;
         table.check(mistakes);
@@ -262,7 +262,7 @@ impl EngineTable {
     }
 }
 
-/// Each engine with each value of a list as a suffix; a single value adds no suffix.
+/// Returns each engine with each value of a list as a suffix; a single value adds no suffix.
 fn expand_engines<T>(
     engines: Vec<Engine>,
     values: Option<&At<OneOrMany<T>>>,
@@ -272,8 +272,8 @@ fn expand_engines<T>(
     let Some(values) = values else { return engines };
     let several = values.0.len() > 1;
     let with = |engine: &Engine, value: &At<T>| {
-        let named = several.then(|| engine.with_suffix(value, word(value)));
-        let mut engine = named.unwrap_or_else(|| engine.clone());
+        let suffixed = several.then(|| engine.with_suffix(value, word(value)));
+        let mut engine = suffixed.unwrap_or_else(|| engine.clone());
         set(&mut engine, value, several);
         engine
     };
@@ -281,7 +281,8 @@ fn expand_engines<T>(
     engines.iter().flat_map(|engine| -> Vec<Engine> { each(engine) }).collect()
 }
 
-/// Each engine with an option; a list yields one engine per value: `rocksdb block_cache=1GiB`.
+/// Returns each engine with an option; a list yields one engine per value:
+/// `rocksdb block_cache=1GiB`.
 fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<UntypedValue>) -> Vec<Engine> {
     let set = |mut engine: Engine, value: &At<UntypedValue>| {
         engine.options.0.push((name.clone(), value.clone()));
@@ -291,13 +292,13 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<UntypedValue>
         Axis::One(value) => engines.into_iter().map(|engine| set(engine, &value)).collect(),
         Axis::Many(values) => {
             let each = |engine: Engine| {
-                let named = |value: &At<UntypedValue>| {
+                let labelled = |value: &At<UntypedValue>| {
                     let mut engine = set(engine.clone(), value);
                     let text = Label::part(&value.0.to_string());
                     engine.label.value.0 += &format!(" {}={text}", name.value);
                     engine
                 };
-                values.0.iter().map(named).collect::<Vec<_>>()
+                values.0.iter().map(labelled).collect::<Vec<_>>()
             };
             engines.into_iter().flat_map(each).collect()
         }
@@ -316,7 +317,7 @@ impl FromToml for OptionTable {
     }
 }
 
-/// Options without lists: for drive jobs, which have names of their own, and for phases.
+/// Reads options without lists: for drive jobs, which have their own names, and for phases.
 impl FromToml for Options {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut plain = Vec::new();

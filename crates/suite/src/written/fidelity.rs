@@ -10,10 +10,10 @@ pub(crate) const AS_RUN: &str = "as-run";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub(crate) enum Fidelity {
-    /// As its authors describe it.
+    /// The workload as its authors describe it.
     #[default]
     AsWritten,
-    /// As their program runs it.
+    /// The workload as its authors' program runs it.
     AsRun,
 }
 

@@ -1,4 +1,4 @@
-//! `[data] from`: a database that was there.
+//! `[data] from`: an existing database of the user.
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, Fields, FromToml, Key, Toml};
@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "From")]
 pub(crate) struct OwnData {
-    /// Its directory, or the file of `SQLite`. No process may have it open.
+    /// The directory of the database, or the file of `SQLite`. No process may have it open.
     pub(crate) path: At<String>,
-    /// The most keys that requests ask for, drawn evenly from all. Default: 1M.
+    /// The most keys that requests use, drawn evenly from all. Default: 1M.
     pub(crate) keys: Option<At<Count>>,
-    /// A file of the keys to ask for, one on each line, in place of drawn ones. Default: none.
+    /// A file with the keys to request, one on each line, in place of drawn keys. Default: none.
     pub(crate) keys_file: Option<At<String>>,
-    /// None: it was not looked at yet.
+    /// The contents of the database; none: it was not examined yet.
     #[schemars(skip)]
     pub(crate) origin: Option<Origin>,
 }

@@ -2,18 +2,18 @@
 
 use kvdyno_record::left_out::LeftOut;
 
-/// Where an engine cannot run, and the reason.
+/// The places in a suite where an engine cannot run, and the reason.
 pub(crate) struct Absent {
-    /// None: on none, or on all.
+    /// The volume; none: the reason is not about one volume.
     pub(crate) volume: Option<String>,
     pub(crate) tier: Option<String>,
-    /// None: in all phases.
+    /// The phase; none: all phases.
     pub(crate) phase: Option<String>,
     pub(crate) why: String,
 }
 
 impl Absent {
-    /// Everywhere.
+    /// Returns an absence everywhere, for this reason.
     pub(crate) fn for_reason(why: impl Into<String>) -> Self {
         Self { volume: None, tier: None, phase: None, why: why.into() }
     }

@@ -165,7 +165,7 @@ impl FromToml for Keys {
     }
 }
 
-/// A size from 1 to `most`.
+/// Returns a size from 1 to `most`; refuses others.
 fn check_size_range(
     size: Size,
     most: u64,
@@ -175,7 +175,7 @@ fn check_size_range(
 ) -> Option<Size> {
     let shortest = match size {
         Size::Lognormal { median, .. } => median,
-        // Drawn lengths are never 0.
+        // A drawn length is at least `min`.
         Size::Pareto { min, .. } => min,
         _ => size.min(),
     };
@@ -220,7 +220,7 @@ impl FromToml for Distribution {
 }
 
 impl Distribution {
-    /// The distribution in a plan.
+    /// Returns the distribution in the form of a plan.
     fn size(&self, mistakes: &mut Mistakes) -> Option<Size> {
         let least = |min: &Option<At<Bytes>>| min.value_or(Bytes(1)).0;
         Some(match self {
@@ -268,7 +268,7 @@ impl Pareto {
     }
 }
 
-/// The plan repeats the list in each case, so a longer list makes it long.
+/// The most lengths of an empirical distribution: the plan repeats the list in each case.
 const PAIRS_MAX: usize = 1_000;
 
 impl FromToml for Pair {

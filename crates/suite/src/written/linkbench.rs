@@ -48,11 +48,11 @@ pub(crate) struct LinkBench {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename = "GraphMix")]
 pub(crate) enum Year {
-    /// Facebook's of 2011: half of the requests list links.
+    /// Facebook's mix of 2011: half of the requests list links.
     #[schemars(rename = "2011")]
     Y2011,
-    /// mdcallag's fork of 2020 with `never_change = true`: most requests read nodes, and nodes are
-    /// larger.
+    /// The mix of mdcallag's fork of 2020 with `never_change = true`: most requests read nodes, and
+    /// nodes are larger.
     #[schemars(rename = "2020")]
     Y2020,
 }
@@ -70,7 +70,7 @@ impl Word for Consistency {
 
 table!(LinkBench, "linkbench of [data]": mix fidelity consistency);
 
-/// The requests, in percent: of 2011, and of 2020.
+/// The requests with their shares in percent: of 2011, and of 2020.
 const REQUESTS: [(Op, f64, f64); 10] = [
     (Op::AddLink, 8.988_660_1, 5.350_38),
     (Op::DeleteLink, 2.990_766_4, 0.984_01),
@@ -93,7 +93,7 @@ impl LinkBench {
         self.mix.value_or(Year::Y2011)
     }
 
-    /// The properties of a graph with this many ids.
+    /// Returns the properties of a graph with this many ids.
     pub(crate) fn graph(&self, ids: u64) -> Graph {
         let as_run = self.fidelity.value_or(Fidelity::AsWritten) == Fidelity::AsRun;
         let (degrees, link, node) = match self.year() {
@@ -103,7 +103,7 @@ impl LinkBench {
         let split = if as_run { Split::Rounded } else { Split::Even };
         let lognormal = |median, max| Size::Lognormal { median, sigma: 1.0, max };
         let link_reads = Access { theta: 0.8, uncorrelated: 0.995, uncorrelated_theta: 0.8 };
-        // The original program looks up the writes' settings under the names of the reads'.
+        // The original program looks up the settings of writes under the names of those of reads.
         let (uncorrelated, uncorrelated_theta) = if as_run { (0.995, 0.8) } else { (0.95, 0.741) };
         let multiget_min = if as_run { 2 } else { 1 };
         Graph {
@@ -125,7 +125,7 @@ impl LinkBench {
     }
 }
 
-/// Roles without a mix get the published requests.
+/// Gives roles without a mix the published requests.
 pub(crate) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
     let Some(linkbench) = &data.linkbench else { return };
     let year = linkbench.year();

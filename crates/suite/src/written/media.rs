@@ -20,7 +20,7 @@ impl FromToml for Media {
 }
 
 impl Media {
-    /// The path of a medium.
+    /// Returns the path of a medium.
     pub(crate) fn get(&self, medium: &str) -> Option<&At<String>> {
         self.0.iter().find(|(name, _)| name.value == medium).map(|(_, path)| path)
     }

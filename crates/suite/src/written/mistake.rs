@@ -1,4 +1,4 @@
-//! Mistakes in a suite: each with its position and with what was expected there.
+//! Mistakes in a suite, each with its position and the expected value.
 
 use crate::written::names::push_unique;
 use crate::written::source::{Source, Span};
@@ -9,10 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 use strsim::damerau_levenshtein;
 
-/// Further mistakes are not rendered: a file that is no suite has one in every line.
+/// The most mistakes that are rendered: a file that is not a suite has one in every line.
 const RENDERED_MAX: usize = 10;
 
-/// Characters of a message.
+/// The most characters of a message.
 const WORDS_MAX: usize = 2000;
 
 /// All mistakes in a suite, in the order of its text.
@@ -20,14 +20,14 @@ const WORDS_MAX: usize = 2000;
 pub struct SuiteError {
     /// The suite's file.
     pub file: String,
-    /// At least one.
+    /// The mistakes, at least one.
     pub mistakes: Vec<LocatedMistake>,
 }
 
 impl SuiteError {
     pub(crate) fn new(source: &Source, mut mistakes: Mistakes) -> Self {
         mistakes.found.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
-        // An engine's mistake is found once for each RAM limit, a suite's once for each part.
+        // An engine's mistake is found again for each RAM limit, a suite's for each part.
         let mut unique: Vec<Mistake> = Vec::new();
         for mistake in mistakes.found {
             push_unique(&mut unique, mistake);
@@ -41,7 +41,7 @@ impl SuiteError {
         Self { file: source.name().to_owned(), mistakes }
     }
 
-    /// The text for users: each mistake below its line, with a caret.
+    /// Returns the text for users: each mistake below its line, with a caret.
     pub fn render(&self, colour: bool) -> String {
         let theme =
             if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
@@ -95,13 +95,13 @@ pub(crate) struct Mistake {
 }
 
 impl Mistake {
-    /// The text at the caret: what was expected.
+    /// Sets the text at the caret: the expected value.
     pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Self {
         self.label = Some(sanitize_text(&label.into()));
         self
     }
 
-    /// The help text below.
+    /// Sets the help text below it.
     pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(sanitize_text(&help.into()));
         self
@@ -115,17 +115,17 @@ pub(crate) struct Mistakes {
 }
 
 impl Mistakes {
-    /// A mistake at a position in the text.
+    /// Adds a mistake at a position in the text.
     pub(crate) fn at(&mut self, span: &Span, message: impl Into<String>) -> &mut Mistake {
         self.add(Some(span.clone()), &message.into())
     }
 
-    /// A mistake without a position.
+    /// Adds a mistake without a position.
     pub(crate) fn add_unlocated(&mut self, message: impl Into<String>) -> &mut Mistake {
         self.add(None, &message.into())
     }
 
-    /// An unknown name.
+    /// Adds a mistake about an unknown name, with the closest candidate if one is near.
     pub(crate) fn unknown(
         &mut self,
         span: &Span,
@@ -143,7 +143,7 @@ impl Mistakes {
         mistake
     }
 
-    /// An error with all mistakes, if there are any.
+    /// Returns an error with all mistakes, if there are any.
     pub(crate) fn into_result(self, source: &Source) -> Result<(), SuiteError> {
         if self.found.is_empty() { Ok(()) } else { Err(SuiteError::new(source, self)) }
     }
@@ -156,14 +156,14 @@ impl Mistakes {
     }
 }
 
-/// Makes text from the suite safe to print: it may come from a stranger, contain a secret, or have
-/// no end.
+/// Makes text from the suite safe to print: it may come from a stranger, contain a secret, or be
+/// very long.
 fn sanitize_text(words: &str) -> String {
     escape_text(&redact(&shorten(words, WORDS_MAX))).into_owned()
 }
 
-/// The candidate that was probably meant: at most a third of its letters differ, or one name
-/// contains the other.
+/// Returns the candidate that was probably meant: at most a third of its letters differ, or one
+/// name contains the other.
 pub fn closest<'k>(name: &str, candidates: &[&'k str]) -> Option<&'k str> {
     let is_near = |candidate: &&str| {
         let inside = name.len() >= 3 && (candidate.contains(name) || name.contains(candidate));

@@ -1,4 +1,4 @@
-//! Unique members of lists.
+//! Checks and insertions that keep members of lists unique.
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::At;

@@ -22,9 +22,9 @@ pub(crate) struct Entry {
     /// The keys of this operation; not for `insert`, `walk`, `open`, `recover` and the requests of
     /// a graph. Default: those of the role.
     pub(crate) keys: Option<At<Choice>>,
-    /// How long a record lives that this operation writes; for `insert`, `update` and `rmw` on
+    /// The time to live of records that this operation writes; for `insert`, `update` and `rmw` on
     /// engines with `time_to_live`. Misses are then counted and fail nothing. Needs
-    /// `database = "state"` or `"fresh"`. Default: until it is removed.
+    /// `database = "state"` or `"fresh"`. Default: until they are removed.
     pub(crate) ttl: Option<At<Nanoseconds>>,
 }
 
@@ -62,7 +62,7 @@ impl FromToml for Entry {
     }
 }
 
-/// The operation of this name, with its arguments.
+/// Reads the operation of this name, with its arguments.
 fn read_op(name: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
     let Some(info) = OpInfo::mix_operations().find(|info| info.name == name.value) else {
         let message = format!("`{}` is not an operation", name.value);
@@ -123,7 +123,7 @@ impl JsonSchema for OperationSchema {
     }
 }
 
-/// The schemas of an operation's arguments.
+/// Returns the schemas of an operation's arguments.
 fn arguments(info: &OpInfo, generator: &mut SchemaGenerator) -> Value {
     let cold = || {
         serde_json::json!({

@@ -91,9 +91,9 @@ pub(crate) struct Part {
     pub(crate) fidelity: Fidelity,
     pub(crate) scale: Ratio,
     pub(crate) no_ram_limit: bool,
-    /// Some role or job sweeps threads, before engines are selected.
+    /// True: some role or job sweeps threads, before engines are selected.
     pub(crate) sweeps: bool,
-    /// Paths of its media and dropped settings, as text.
+    /// Notes on the paths of its media and on dropped settings.
     pub(crate) notes: Vec<String>,
     /// Engines left out because a medium is missing.
     pub(crate) left_out: Vec<LeftOut>,
@@ -104,7 +104,7 @@ impl Part {
         self.name.as_ref().map(|name| name.0.as_str())
     }
 
-    /// The name of its engine in tables: `rocksdb flash`.
+    /// Returns the name of its engine in tables: `rocksdb flash`.
     pub(crate) fn label(&self, engine: &str) -> String {
         self.name().map_or_else(|| engine.to_owned(), |part| format!("{engine} {part}"))
     }

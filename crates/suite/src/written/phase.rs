@@ -25,8 +25,8 @@ pub(crate) enum Phase {
     /// Reads a sample of the records and checks each value. With `linkbench` it is the audit of the
     /// graph.
     Verify(Verify),
-    /// Reads every record once, where the data is smaller than the RAM limit, or there is no limit:
-    /// what is measured next finds it in memory. Larger data skips the phase.
+    /// Reads every record once, so that the next phases find the data in memory. Cases with a RAM
+    /// limit skip the phase if their data is not smaller than the limit.
     Warm(Warm),
     /// Closes the engine, removes its files from the page cache, and opens it again.
     Evict(Evict),
@@ -78,8 +78,8 @@ pub(crate) struct Verify {
     pub(crate) count: Option<At<Switch>>,
 }
 
-/// Reads every record once, where the data is smaller than the RAM limit, or there is no limit:
-/// what is measured next finds it in memory. Larger data skips the phase.
+/// Reads every record once, so that the next phases find the data in memory. Cases with a RAM limit
+/// skip the phase if their data is not smaller than the limit.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Warm {
@@ -142,18 +142,17 @@ pub(crate) struct Measure {
     pub(crate) windows: Option<At<Nanoseconds>>,
     /// The end of the phase by a count of operations of the first role.
     pub(crate) operations: Option<At<Count>>,
-    /// The case that loads the database runs the phase, once for all thread counts, where cases
-    /// share or copy a database. Such a phase has a `name`, no `"sweep"` and no `windows`; phases
-    /// that are not `once` come after it. Default:
-    /// false.
+    /// Where cases share or copy a database, the case that loads it runs the phase, once for all
+    /// thread counts. Such a phase has a `name`, no `"sweep"` and no `windows`; phases that are not
+    /// `once` come after it. Default: false.
     pub(crate) once: Option<At<bool>>,
     /// The groups of threads that work side by side.
     #[schemars(length(min = 1))]
     pub(crate) role: At<Vec<At<Role>>>,
 }
 
-/// A group of threads with the same mix. An operation with a conflict is repeated inside its own
-/// time, up to 16 times; the figure `retries` counts these.
+/// A group of threads with the same mix. An operation with a conflict is repeated up to 16 times,
+/// and its latency includes the repetitions; the figure `retries` counts them.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Role {
@@ -173,8 +172,8 @@ pub(crate) struct Role {
     /// Operations that each thread keeps in flight, in a closed loop. For `get`, `update` and
     /// `insert` on engines with `pipelined`. Default: one call at a time.
     pub(crate) depth: Option<At<Several>>,
-    /// The pause of each thread after each operation, in a closed loop. It is in no latency, and it
-    /// is in the rate. Without `rate`, `depth` and `trace`. Default: none.
+    /// The pause of each thread after each operation, in a closed loop. Latencies exclude it, and
+    /// it lowers the rate. Without `rate`, `depth` and `trace`. Default: none.
     pub(crate) think_time: Option<At<Nanoseconds>>,
     /// Operating system threads that serve the role's threads in turn, as `--jobs` of pgbench
     /// (docs/servers.md). With `depth` each thread keeps as many operations in flight. For engines
@@ -194,8 +193,9 @@ pub(crate) struct Role {
     /// replay is an open loop. `"max"` starts each request after the previous answer. A number
     /// excludes `depth`. Default: max.
     pub(crate) speed: Option<At<Speed>>,
-    /// Records of a replay live as long as the trace says, divided by the number that `speed` is.
-    /// For engines with `time_to_live`. Default: false, until they are removed.
+    /// Gives records of a replay the times to live of the trace, divided by `speed` if that is a
+    /// number. For engines with `time_to_live`. Default: false, records stay until they are
+    /// removed.
     pub(crate) recorded_ttl: Option<At<bool>>,
     /// Takes the offsets of a drive's trace modulo the size of the data. A trace of a large drive
     /// then runs on a small one. Default: false.
@@ -282,7 +282,7 @@ impl Phase {
 }
 
 impl Role {
-    /// The operations of its threads.
+    /// Returns the operations of its threads.
     pub(crate) fn entries(&self) -> &[At<Entry>] {
         self.mix.as_ref().map_or(&[], |mix| &mix.value)
     }
@@ -319,7 +319,7 @@ impl FromToml for Phase {
     }
 }
 
-/// Only reopen phases open an engine with options.
+/// Refuses `options`: only reopen phases open an engine with options.
 fn refuse_options(fields: &mut Fields<'_, '_>) {
     if let Some(options) = fields.remove_key("options") {
         let mistake =

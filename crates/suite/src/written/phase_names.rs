@@ -4,7 +4,7 @@ use crate::written::phase::Phase;
 use crate::written::read::At;
 use std::collections::HashSet;
 
-/// The plan's name of a typed phase.
+/// Returns the plan's name of a typed phase.
 pub(crate) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
     let mut names = PhaseNames::from_phases(typed);
     let mut name = String::new();
@@ -19,12 +19,12 @@ pub(crate) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
 pub(crate) struct PhaseNames(HashSet<String>);
 
 impl PhaseNames {
-    /// The typed names.
+    /// Collects the typed names.
     pub(crate) fn from_phases(phases: &[At<Phase>]) -> Self {
         Self(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()).collect())
     }
 
-    /// `base`, or `base-2`, `base-3`, ... if that exists.
+    /// Returns `base`, or `base-2`, `base-3`, ... if that exists, and marks it as used.
     pub(crate) fn unique_name(&mut self, base: &str) -> String {
         let mut name = base.to_owned();
         let mut number = 1;

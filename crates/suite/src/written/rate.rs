@@ -32,12 +32,12 @@ enum Offered {
 }
 
 impl Arrivals {
-    /// Whether it counts written bytes.
+    /// Returns whether the rate counts written bytes.
     pub(crate) fn is_of_bytes(&self) -> bool {
         matches!(self.offered, Offered::Bytes(_))
     }
 
-    /// The phase that a pilot measures, and the share of its rate.
+    /// Returns the phase that a pilot measures, and the share of its rate.
     pub(crate) fn pilot(&self) -> Option<&At<PilotRate>> {
         match &self.offered {
             Offered::Pilot(pilot) => Some(pilot),
@@ -45,23 +45,23 @@ impl Arrivals {
         }
     }
 
-    /// Whether the rate is another one at another time.
+    /// Returns whether the rate changes over time.
     pub(crate) fn changes(&self) -> bool {
         self.sine.is_some() || self.has_stages()
     }
 
-    /// Whether it is a ramp, or has steps.
+    /// Returns whether the rate is a ramp or has steps.
     pub(crate) fn has_stages(&self) -> bool {
         matches!(self.offered, Offered::Ramp { .. } | Offered::Steps(_))
     }
 
-    /// Whether its ramp is as long as the phase.
+    /// Returns whether its ramp takes the whole phase.
     pub(crate) fn needs_duration(&self) -> bool {
         matches!(self.offered, Offered::Ramp { over_ns: None, .. })
     }
 
-    /// The rate in a phase of this length, if an operation writes this many bytes on average; none:
-    /// a pilot finds it.
+    /// Returns the rate in a phase of this length, if an operation writes this many bytes on
+    /// average; none: a pilot finds it.
     pub(crate) fn resolve(&self, operation_bytes: f64, duration_ns: Option<u64>) -> Option<Rate> {
         let (schedule, sine) = (self.schedule, self.sine);
         Some(match &self.offered {
@@ -102,9 +102,9 @@ struct Scheduled {
     /// and `batch`, without `sine`. The plan converts it to operations by the mean length of a
     /// record.
     bytes_per_s: Option<At<ByteRate>>,
-    /// An earlier measured phase without rates. A pilot runs each engine up to the end of it, once,
-    /// before the first trial. The rate is a share of what the slowest engine did in it, and is the
-    /// same for all engines.
+    /// An earlier measured phase without rates. Before the first trial, a pilot runs each engine
+    /// once up to the end of that phase. The rate is a share of the slowest engine's rate in it,
+    /// and is the same for all engines.
     of: Option<At<Name>>,
     /// The share of the rate of the phase `of`, above 0 and at most 1. Default: 0.5.
     share: Option<At<Share>>,
@@ -189,7 +189,7 @@ impl FromToml for ByteRate {
     }
 }
 
-/// The unit before `/s`.
+/// Removes `/s` from a text, which leaves the number with its unit.
 fn without_second(toml: Toml<'_>) -> Toml<'_> {
     let span = toml.span();
     let value = match toml.into_inner() {
@@ -205,7 +205,7 @@ fn without_second(toml: Toml<'_>) -> Toml<'_> {
 impl FromToml for Arrivals {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        let says_how_much = match toml.get_ref() {
+        let has_amount = match toml.get_ref() {
             DeValue::Table(table) => ["per_second", "bytes_per_s", "of", "share", "ramp", "steps"]
                 .iter()
                 .any(|key| table.contains_key(*key)),
@@ -226,7 +226,7 @@ impl FromToml for Arrivals {
         };
         let Some(offered) = rate.resolve_amount(mistakes) else {
             // Otherwise the key exists, and its mistake is already reported.
-            if !says_how_much {
+            if !has_amount {
                 let mistake = mistakes.at(&span, "the rate has no `per_second`");
                 mistake.label("expected `per_second`, `bytes_per_s`, `of`, `ramp` or `steps` here");
             }
@@ -259,11 +259,11 @@ impl Offered {
     }
 }
 
-/// Half of what the slowest engine sustains is no load for it.
+/// The default share of a pilot's rate: every engine sustains half of the slowest engine's rate.
 const SHARE: Share = Share(0.5);
 
 impl Scheduled {
-    /// The one amount that is set.
+    /// Returns the one amount that is set; refuses several.
     fn resolve_amount(&self, mistakes: &mut Mistakes) -> Option<At<Offered>> {
         let operations = self.per_second.as_ref();
         let bytes = self.bytes_per_s.as_ref();

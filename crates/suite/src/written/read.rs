@@ -1,8 +1,8 @@
-//! From TOML to typed values: each key of a table is read once, and unread keys are mistakes.
+//! Reads typed values from TOML: each key of a table is read once, and unread keys are mistakes.
 //!
-//! Written by hand rather than derived, because a derived reader stops at the first mistake and
-//! loses positions inside tagged tables. An unreadable value is `None` and is recorded as a
-//! mistake; results are used only if there is no mistake.
+//! The reader is written by hand, because a derived reader stops at the first mistake and loses
+//! positions inside tagged tables. An unreadable value is `None` and is recorded as a mistake;
+//! results are used only if there is no mistake.
 
 use crate::written::mistake::Mistakes;
 use crate::written::source::Span;
@@ -28,7 +28,7 @@ pub(crate) struct At<T> {
 }
 
 impl<T> At<T> {
-    /// A derived value with the same position: its mistakes are shown there.
+    /// Returns another value with the same position: its mistakes are shown there.
     pub(crate) fn with<U>(&self, value: U) -> At<U> {
         At { value, span: self.span.clone() }
     }
@@ -42,7 +42,7 @@ impl<T> Deref for At<T> {
     }
 }
 
-/// The position is not part of the language: the schema is the value's own.
+/// The schema is that of the value: the position is not part of the language.
 impl<T: JsonSchema> JsonSchema for At<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
@@ -68,7 +68,7 @@ impl<T: FromToml> FromToml for At<T> {
     }
 }
 
-/// An array. One wrong element spoils it, but all elements are checked.
+/// Reads a list. One wrong element makes it unreadable, but all elements are checked.
 impl<T: FromToml> FromToml for Vec<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
@@ -83,20 +83,21 @@ impl<T: FromToml> FromToml for Vec<T> {
 
 /// Words for values: `order = "random"`.
 pub(crate) trait Word: Copy + 'static {
-    /// "an order".
+    /// The name of the type in messages: "an order".
     const WHAT: &'static str;
     /// Every word.
     const ALL: &'static [(&'static str, Self)];
-    /// Words of other programs: accepted, and not suggested.
+    /// Words of other programs, which are accepted and not suggested.
     const ALIASES: &'static [(&'static str, Self)] = &[];
 }
 
-/// Every word of a type.
+/// Returns every word of a type.
 pub(crate) fn all_words<T: Word>() -> Vec<&'static str> {
     T::ALL.iter().map(|(word, _)| *word).collect()
 }
 
-/// Values by names that the suite chooses. One wrong value spoils all, but each is checked.
+/// Reads values under names that the suite chooses. One wrong value makes all unreadable, but each
+/// is checked.
 pub(crate) fn read_named_values<T: FromToml>(
     toml: Toml<'_>,
     what: &str,
@@ -126,7 +127,7 @@ impl<T: Word> FromToml for T {
     }
 }
 
-/// The members of a list, each to be read by itself; `what` is the list's form: "[[part]]".
+/// Returns the members of a list, each to be read by itself; `what` is the list's form: "[[part]]".
 pub(crate) fn members<'i>(
     list: Toml<'i>,
     what: &str,
@@ -228,7 +229,7 @@ impl<T: Copy> Or<T> for Option<At<T>> {
     }
 }
 
-/// A table while its keys are read.
+/// A table whose keys are being read.
 pub(crate) struct Fields<'a, 'i> {
     /// The table's name in messages: "[data]", "a load phase".
     what: String,
@@ -255,7 +256,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         }
     }
 
-    /// The table's position.
+    /// Returns the table's position.
     pub(crate) fn span(&self) -> Span {
         self.span.clone()
     }
@@ -265,25 +266,25 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.what = what.into();
     }
 
-    /// An optional key.
+    /// Reads an optional key.
     pub(crate) fn optional<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
         self.read_keys.push(key);
         let toml = self.table.remove(key)?;
         At::from_toml(toml, self.mistakes)
     }
 
-    /// A key that this table does not have, for a message of its own.
+    /// Removes a key that this table must not have, for a message of its own.
     pub(crate) fn remove_key(&mut self, key: &str) -> Option<Toml<'i>> {
         self.table.remove(key)
     }
 
-    /// An optional key as written, for another reader.
+    /// Returns an optional key as written, for another reader.
     pub(crate) fn as_written(&mut self, key: &'static str) -> Option<Toml<'i>> {
         self.read_keys.push(key);
         self.table.remove(key)
     }
 
-    /// A required key.
+    /// Reads a required key.
     pub(crate) fn required<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
         self.demand(key);
         self.optional(key)
@@ -297,17 +298,17 @@ impl<'a, 'i> Fields<'a, 'i> {
         }
     }
 
-    /// Keys that another reader has already removed.
+    /// Marks keys as known that another reader has already removed.
     pub(crate) fn mark_read(&mut self, keys: &[&'static str]) {
         self.read_keys.extend(keys);
     }
 
-    /// Whether an unread key exists.
+    /// Returns whether an unread key exists.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// A required number within bounds.
+    /// Reads a required number within bounds.
     pub(crate) fn number(
         &mut self,
         key: &'static str,
@@ -323,7 +324,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         None
     }
 
-    /// The unread keys.
+    /// Removes and returns the unread keys.
     pub(crate) fn rest(&mut self) -> Vec<(At<String>, Toml<'i>)> {
         let table = std::mem::take(&mut self.table);
         let key = |key: Spanned<Cow<'_, str>>| At {

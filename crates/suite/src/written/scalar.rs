@@ -26,7 +26,7 @@ pub(crate) struct Bytes(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ByteSize(pub(crate) u64);
 
-/// Operations each second: `0.5`, `1000`, `50k`, `50k/s`.
+/// Operations per second: `0.5`, `1000`, `50k`, `50k/s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rated(pub(crate) f64);
 
@@ -57,12 +57,12 @@ pub(crate) struct Label(pub(crate) String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version(pub(crate) String);
 
-/// How many threads.
+/// A number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
     /// This many.
     Are(u32),
-    /// Each number of `run.threads` in turn.
+    /// Each count of `run.threads` in turn.
     Sweep,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum DataSize {
 pub(crate) enum Switch {
     /// On or off.
     Is(bool),
-    /// By the engine and the data.
+    /// Chosen by the engine and the data.
     Auto,
 }
 
@@ -224,7 +224,7 @@ impl FromToml for String {
     }
 }
 
-/// A name for file names: of lower-case letters, digits and `others`.
+/// Reads a name for file names: of lower-case letters, digits and `others`.
 fn file_name(
     toml: Toml<'_>,
     what: &str,
@@ -261,19 +261,20 @@ impl FromToml for Label {
 }
 
 impl Label {
-    /// A value as part of a label: on one line.
+    /// Returns a value as part of a label, on one line.
     pub(crate) fn part(text: &str) -> String {
         text.chars().map(|c| if c.is_control() { '-' } else { c }).collect()
     }
 }
 
-/// A label as part of a file's name: `rocksdb block_cache=1GiB` is `rocksdb-block_cache-1GiB`.
+/// Returns a label as part of a file's name: `rocksdb block_cache=1GiB` becomes
+/// `rocksdb-block_cache-1GiB`.
 pub fn slug(label: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '-' };
     label.chars().map(letter).take(SLUG_CHARS_MAX).collect()
 }
 
-/// Leaves room for the other parts of a case's name.
+/// The most characters of a slug: it leaves room for the other parts of a case's name.
 const SLUG_CHARS_MAX: usize = 100;
 
 impl FromToml for Version {
@@ -295,8 +296,8 @@ impl FromToml for Version {
 }
 
 impl Threads {
-    /// The number of threads, where `swept` is the number of the sweep. The first gate refuses a
-    /// sweep without numbers.
+    /// Returns the number of threads, where `swept` is the count of the sweep. The first gate
+    /// refuses a sweep without counts.
     pub(crate) fn resolve(self, swept: Option<u32>) -> u32 {
         match self {
             Self::Are(threads) => threads,
@@ -359,7 +360,7 @@ impl<T: FromToml> FromToml for OneOrMany<T> {
 }
 
 impl<T: PartialEq> OneOrMany<T> {
-    /// A repeated value would be the same engine or the same cases again.
+    /// Refuses repeated values, which would be the same engine or the same cases again.
     pub(crate) fn check_repeated(&self, mistakes: &mut Mistakes) {
         for (index, value) in self.0.iter().enumerate() {
             if self.0[..index].iter().any(|earlier| earlier.value == value.value) {
@@ -370,15 +371,15 @@ impl<T: PartialEq> OneOrMany<T> {
     }
 }
 
-/// Splits `1,2`, which is accepted as a list for `--set`: each part with its position; none without
-/// a comma.
+/// Splits `1,2`, which is accepted as a list for `--set`, into parts with their positions; none: it
+/// has no comma.
 fn split_list<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {
         return None;
     }
     let span = toml.span();
-    // In a file the text has a quote before it, on the command line it has none.
+    // In a file the text is between quotes, on the command line it is not.
     let quote = (span.len().saturating_sub(text.len())) / 2;
     let mut start = span.start + quote;
     let part = |part: &'t str| {
@@ -390,7 +391,7 @@ fn split_list<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     Some(text.split(',').map(part).collect())
 }
 
-/// A part as a value of its own: a number if possible, otherwise text.
+/// Parses a part as a value: a number if possible, otherwise text.
 fn parse_item(span: Span, text: &str) -> Toml<'_> {
     let number = DeValue::parse(text).map(Spanned::into_inner).ok();
     let number = number.filter(|value| matches!(value, DeValue::Integer(_) | DeValue::Float(_)));
@@ -413,7 +414,7 @@ impl FromToml for UntypedValue {
     }
 }
 
-/// A number with a unit, in quotes, or a bare TOML number.
+/// Reads a number with a unit, in quotes, or a bare TOML number.
 fn number<T>(
     toml: &Toml<'_>,
     expected: &str,

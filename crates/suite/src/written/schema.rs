@@ -9,13 +9,13 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use serde_json::Value;
 
-/// The schema, made from the types that suites are read into.
+/// Returns the schema, generated from the types that suites are read into.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with_transform(without_null);
     settings.into_generator().into_root_schema_for::<Whole>().to_value()
 }
 
-/// TOML has no null: what may be left out is not required, and that is all.
+/// Removes null from a schema: TOML has none, and an optional key is just not required.
 fn without_null(schema: &mut Schema) {
     transform_subschemas(&mut without_null, schema);
     let is_null = |kind: &Value| kind == "null" || kind.get("type").is_some_and(|t| t == "null");

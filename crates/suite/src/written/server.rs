@@ -1,4 +1,4 @@
-//! `server = { attach = "env:NAME" }` of an engine as typed: a server that somebody else runs.
+//! `server = { attach = "env:NAME" }` of an engine as typed: a server that kvdyno does not run.
 
 use crate::written::engine::Engine;
 use crate::written::mistake::Mistakes;
@@ -32,7 +32,7 @@ impl ServerTable {
 }
 
 impl Engine {
-    /// The variable of the attached server, if the engine is attached.
+    /// Returns the variable of the attached server, if the engine is attached.
     pub(crate) fn attached_server(&self) -> Option<&str> {
         match &self.pick.value {
             Pick::Server(reference) => Some(reference),

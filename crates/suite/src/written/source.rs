@@ -1,7 +1,7 @@
 //! The origin of each byte of a suite: the file, or an argument such as `--set`.
 //!
-//! Each argument gets a range of offsets after the end of the file. One kind of span serves both,
-//! and mistakes in an argument are shown with a caret, as in the file.
+//! Each argument gets a range of offsets after the end of the file. So one kind of span serves
+//! both, and mistakes in an argument are shown with a caret, as in the file.
 
 use kvdyno_record::redact::mask;
 use kvdyno_record::text::{escape_text, is_steering};
@@ -9,7 +9,7 @@ use miette::{NamedSource, SourceSpan};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Longer lines are cut in messages.
+/// The most bytes of a line in messages; longer lines are cut.
 const LINE_BYTES_MAX: usize = 400;
 
 /// Offsets into a [`Source`].
@@ -27,7 +27,8 @@ struct Part {
     text: Arc<NamedSource<String>>,
 }
 
-/// The text, safe for a terminal and without secrets, with the same offsets: spans refer to it.
+/// Returns the text, safe for a terminal and without secrets. Offsets stay the same, because spans
+/// refer to them.
 fn harmless(text: &str) -> String {
     let stand_in = |c: char| match c.len_utf8() {
         _ if c == '\n' || c == '\t' || c == '\r' || !is_steering(c) => c,
@@ -38,8 +39,8 @@ fn harmless(text: &str) -> String {
     mask(text).chars().map(stand_in).collect()
 }
 
-/// The text with lines cut to [`LINE_BYTES_MAX`], and the span in it. The span's line is cut around
-/// the span. None: no line is so long.
+/// Returns the text with lines cut to [`LINE_BYTES_MAX`], and the span in it. The span's line is
+/// cut around the span. None: no line is longer.
 fn excerpt(text: &str, span: Span) -> Option<(String, Span)> {
     if text.lines().all(|line| line.len() <= LINE_BYTES_MAX) {
         return None;
@@ -64,7 +65,7 @@ fn excerpt(text: &str, span: Span) -> Option<(String, Span)> {
     Some((cut, moved.unwrap_or(end..end)))
 }
 
-/// The last character boundary up to `index`.
+/// Returns the last character boundary up to `index`.
 fn boundary(line: &str, index: usize) -> usize {
     (0..=index).rev().find(|index| line.is_char_boundary(*index)).unwrap_or(0)
 }
@@ -88,7 +89,7 @@ impl Source {
         start
     }
 
-    /// The text that contains a span, and the span in it.
+    /// Returns the text that contains a span, and the span in it.
     pub(crate) fn locate(&self, span: &Span) -> (Arc<NamedSource<String>>, SourceSpan) {
         let part = self.parts.iter().rev().find(|part| part.start <= span.start);
         let part = part.unwrap_or(&self.parts[0]);

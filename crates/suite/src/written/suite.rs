@@ -16,59 +16,60 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub(crate) source: Source,
-    /// At least one.
+    /// The parts, at least one.
     pub(crate) parts: Vec<Part>,
-    /// Additions by the command line, as text.
+    /// Notes on changes by the command line.
     pub(crate) notes: Vec<String>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) data_dir: Option<PathBuf>,
 }
 
 impl Suite {
-    /// The settings that all parts share.
+    /// Returns the settings that all parts share.
     fn shared_settings(&self) -> &Typed {
         &self.parts[0].typed
     }
 
-    /// Its name.
+    /// Returns the suite's name.
     pub fn name(&self) -> &str {
         &self.shared_settings().suite.name.0
     }
 
-    /// One line about it; empty where it has none.
+    /// Returns the suite's title; empty: it has none.
     pub fn title(&self) -> &str {
         self.shared_settings().suite.title.as_ref().map_or("", |title| title.as_str())
     }
 
-    /// Additional columns of its tables.
+    /// Returns the additional columns of its tables.
     pub(crate) fn columns(&self) -> Vec<ColumnName> {
         let columns = self.shared_settings().show.columns.iter().flat_map(|columns| columns.iter());
         columns.map(|column| column.value).collect()
     }
 
-    /// Two rates that differ by less are equal.
+    /// Returns the tolerance: two rates that differ by less are equal.
     pub(crate) fn tolerance(&self) -> f64 {
         self.shared_settings().suite.within.as_ref().map_or(WITHIN, |within| within.0)
     }
 
-    /// The published study that it repeats.
+    /// Returns the published study that it repeats.
     pub(crate) fn study(&self) -> Option<&str> {
         self.shared_settings().suite.study.as_ref().map(|study| study.as_str())
     }
 
-    /// The index of the phase that the plan calls `name`; several may have no name of their own.
+    /// Returns the index of the phase that the plan calls `name`; phases without a typed name have
+    /// generated ones.
     pub fn phase_index(&self, name: &str) -> Option<usize> {
         let typed = &self.shared_settings().phase;
         (0..typed.len()).find(|&index| phase_name(typed, index) == name)
     }
 
-    /// The directory for databases; none: a directory inside the run's own.
+    /// Returns the directory for databases; none: a directory inside the run's own.
     pub fn data_dir(&self) -> Option<&Path> {
         let typed = self.shared_settings().data_dir.path.as_ref();
         self.data_dir.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
-    /// The workers that the suite needs, each once for each library that it loads.
+    /// Returns the workers that the suite needs, each once for each library that it loads.
     pub fn worker_specs(&self) -> Vec<WorkerSpec> {
         let worker = |engine: &Engine| WorkerSpec {
             engine: engine.name.0.clone(),

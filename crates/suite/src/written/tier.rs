@@ -10,7 +10,7 @@ use kvdyno_record::units::Ratio;
 use schemars::JsonSchema;
 use std::path::PathBuf;
 
-/// The kernel's default.
+/// The kernel's default swappiness.
 const SWAPPINESS: u64 = 60;
 pub(crate) const SWAPPINESS_MAX: u64 = 200;
 
@@ -94,7 +94,7 @@ impl FromToml for Tier {
 }
 
 impl Tier {
-    /// The tier, with all defaults filled in.
+    /// Returns the tier, with all defaults filled in.
     pub(crate) fn resolve(&self, scale: Ratio, notes: &mut Vec<String>) -> tier::Tier {
         let swappiness = self.swappiness.value_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {

@@ -16,35 +16,36 @@ use toml::de::DeValue;
 /// Properties of a trace before it is replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Its path from the root.
+    /// The absolute path of the trace.
     pub file: PathBuf,
-    /// Checksum of its requests.
+    /// A checksum of its requests.
     pub digest: String,
-    /// Number of requests, by name.
+    /// The number of requests, by the name of their operation.
     pub requests: BTreeMap<String, u64>,
-    /// All keys are below this number; for a drive, the end of its last request.
+    /// The number that all keys are below; for a drive, the highest end of a request.
     pub keys: u64,
-    /// Records loaded when it was recorded; none: it was recorded elsewhere.
+    /// The number of records loaded when kvdyno recorded it; none: it was imported.
     pub records: Option<u64>,
     /// Bytes of its longest value; for a drive, of its longest read or write.
     pub value_bytes_max: u64,
     /// The shortest and the longest time to live of its records; none: it has none.
     pub ttl_ns: Option<RangeInclusive<u64>>,
-    /// Number of keys that are read before they are written; none: not counted.
+    /// The number of keys that are read before they are written; none: not counted.
     pub first_reads: Option<u64>,
-    /// Time from the first request to the last; none: it has no times.
+    /// The time from the first request to the last; none: it has no times.
     pub span_ns: Option<u64>,
-    /// For a drive: offsets and lengths are multiples of this; none: the trace has keys.
+    /// The unit of offsets and lengths on a drive: all are multiples of it; none: the trace has
+    /// keys.
     pub multiple_of: Option<u64>,
 }
 
 impl Trace {
-    /// The number of its requests.
+    /// Returns the number of its requests.
     pub(crate) fn count(&self) -> u64 {
         self.requests.values().sum()
     }
 
-    /// A replay of all requests, as fast as possible.
+    /// Returns a replay of all requests, as fast as possible.
     pub(crate) fn replay(&self, drive: Option<OfDrive>) -> Replay {
         Replay {
             file: self.file.clone(),
@@ -64,7 +65,7 @@ impl Trace {
 #[schemars(transparent)]
 pub(crate) struct TraceFile {
     pub(crate) path: String,
-    /// None: it was not read yet.
+    /// The trace's properties; none: it was not read yet.
     #[schemars(skip)]
     pub(crate) trace: Option<Trace>,
 }
@@ -81,7 +82,7 @@ impl FromToml for TraceFile {
 pub(crate) enum Speed {
     /// Each request starts when the previous one is complete.
     Max,
-    /// At their recorded times, divided by this.
+    /// Requests start at their recorded times, divided by this factor.
     Times(f64),
 }
 
@@ -107,7 +108,7 @@ impl FromToml for Speed {
     }
 }
 
-/// The factor on the recorded speed, if requests start at their recorded times.
+/// Returns the factor on the recorded speed, if requests start at their recorded times.
 pub(crate) fn speed_factor(speed: Option<&At<Speed>>) -> Option<At<f64>> {
     speed.and_then(|speed| match speed.value {
         Speed::Max => None,
@@ -116,17 +117,17 @@ pub(crate) fn speed_factor(speed: Option<&At<Speed>>) -> Option<At<f64>> {
 }
 
 impl Role {
-    /// The trace that it replays.
+    /// Returns the trace that it replays.
     pub(crate) fn replayed_trace(&self) -> Option<&Trace> {
         self.trace.as_ref()?.trace.as_ref()
     }
 
-    /// Whether it replays the requests to a drive.
+    /// Returns whether it replays requests to a drive.
     pub(crate) fn is_of_drive(&self) -> bool {
         self.replayed_trace().is_some_and(|trace| trace.multiple_of.is_some())
     }
 
-    /// The trace that it replays, and the rate if requests start at their recorded times.
+    /// Returns its replay, and the rate if requests start at their recorded times.
     pub(crate) fn to_replay(&self) -> Option<(Replay, Option<Rate>)> {
         let trace = self.replayed_trace()?;
         let speed = speed_factor(self.speed.as_ref()).map(|speed| speed.value);

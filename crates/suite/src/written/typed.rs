@@ -111,7 +111,7 @@ pub(crate) struct Header {
     /// The id of the published study that the suite repeats (docs/studies.md). Tables show its
     /// published rows. Default: none.
     pub(crate) study: Option<At<String>>,
-    /// Two rates that differ by less are equal. Default: 3%.
+    /// The tolerance: two rates that differ by less are equal. Default: 3%.
     pub(crate) within: Option<At<Share>>,
 }
 
@@ -152,16 +152,16 @@ pub(crate) struct Data {
     /// reads. Values need at least 16 bytes. The null engine shows the cost of the check. Default:
     /// false.
     pub(crate) verify: Option<At<bool>>,
-    /// Updates after the load, for each record: a database in use is not as its load left it. The
-    /// keys are drawn evenly. The updates belong to the load, and a state is kept after them. Not
-    /// for graphs, and for loads with `order = "drawn"` or `"first_read"`. Default: 0.
+    /// Updates per record after the load, at keys that are drawn evenly: a database in use differs
+    /// from a freshly loaded one. The updates belong to the load, and a state is kept after them.
+    /// Not for graphs, nor for loads with `order = "drawn"` or `"first_read"`. Default: 0.
     pub(crate) overwritten: Option<At<Count>>,
     /// The records are ids of a social graph: nodes and their links, as in the benchmark
     /// `LinkBench`. The suite then sets `records` (1,024 or more) and `seed`, and no other key of
     /// `[data]`. Default: none.
     pub(crate) linkbench: Option<At<LinkBench>>,
-    /// A database of your own, in place of a load (docs/suites.md). Its records are as they are:
-    /// the suite sets only `seed` and `compress_to` beside it, and has no load. Default: none.
+    /// A database of your own, in place of a load (docs/suites.md). Beside it the suite sets only
+    /// `seed` and `compress_to`, and it has no load. Default: none.
     pub(crate) from: Option<At<OwnData>>,
 }
 
@@ -180,9 +180,9 @@ pub(crate) struct Ram {
     /// The size of the data over the limit, from 0.001 to 1000000. A list is swept. Default: no
     /// limit.
     pub(crate) data_to_ram: Option<At<OneOrMany<f64>>>,
-    /// Whether the limit holds while the database is made. `false`: from the first `evict` on,
-    /// which must come before anything is measured. A database that is loaded at random is then
-    /// soon made, and the same. Not with `tier`. Default: true.
+    /// Whether the limit holds during the load. With `false` it begins with the first `evict`,
+    /// which must come before the first measured phase. A load in random order is then faster, and
+    /// its database is the same. Not with `tier`. Default: true.
     pub(crate) while_loading: Option<At<bool>>,
     /// Memory below the limit. Every engine runs under each limit with each tier. Default: no swap.
     #[schemars(default)]
@@ -190,7 +190,7 @@ pub(crate) struct Ram {
 }
 
 impl Ram {
-    /// A limit that was scaled, with the part that does not scale.
+    /// Returns a scaled limit with the part that does not scale.
     pub(crate) fn with_unscaled(&self, scaled: u64, typed: u64) -> u64 {
         match &self.unscaled {
             Some(more) if scaled < typed => scaled.saturating_add(more.0).min(typed),
@@ -255,9 +255,9 @@ pub(crate) enum Sharing {
     /// One case loads the database for each engine, RAM limit and trial. Every thread count then
     /// runs on it, one after the other. kvdyno refuses `insert` and `delete`.
     Shared,
-    /// As `shared`, but every thread count runs on a copy of what was loaded, cold and on the same
-    /// volume. What was loaded is a *state*, which can be kept for later runs. Cases that only read
-    /// get a reflink on xfs and btrfs; others a copy, which needs as much space again.
+    /// As `shared`, but every thread count runs on a copy of the loaded database, cold and on the
+    /// same volume. The loaded database is a *state*, which can be kept for later runs. Cases that
+    /// only read get a reflink on xfs and btrfs; others a copy, which needs as much space again.
     State,
     /// Every case loads its own database. Raw block devices always do so.
     Fresh,
@@ -277,13 +277,13 @@ impl Typed {
         self.run.trials.value_or(Several(4)).0
     }
 
-    /// The volumes of databases, each in turn; one `None`, the data directory, if the suite names
-    /// none.
+    /// Returns the volumes of databases, each in turn; one `None`, the data directory, if the suite
+    /// names none.
     pub(crate) fn volumes(&self) -> Vec<Option<&At<Volume>>> {
         if self.volume.is_empty() { vec![None] } else { self.volume.iter().map(Some).collect() }
     }
 
-    /// Its measure phases.
+    /// Returns its measure phases.
     pub(crate) fn measures(&self) -> impl Iterator<Item = (&At<Phase>, &Measure)> {
         self.phase.iter().filter_map(|phase| match &phase.value {
             Phase::Measure(measure) => Some((phase, measure)),
@@ -291,12 +291,12 @@ impl Typed {
         })
     }
 
-    /// The roles of its measure phases.
+    /// Returns the roles of its measure phases.
     pub(crate) fn roles(&self) -> impl Iterator<Item = &At<Role>> {
         self.measures().flat_map(|(_, measure)| measure.role.iter())
     }
 
-    /// Its load phases: one, unless the suite is wrong.
+    /// Returns its load phases; a valid suite has at most one.
     pub(crate) fn loads(&self) -> impl Iterator<Item = &Load> {
         self.phase.iter().filter_map(|phase| match &phase.value {
             Phase::Load(load) => Some(load),
@@ -304,7 +304,7 @@ impl Typed {
         })
     }
 
-    /// The positions of `threads = "sweep"`.
+    /// Returns the positions of `threads = "sweep"`.
     pub(crate) fn sweeps(&self) -> Vec<Span> {
         let jobs = self.drive.iter().flat_map(|drive| &drive.job).map(|job| &job.threads);
         let roles = self.roles().map(|role| &role.threads);
@@ -313,8 +313,8 @@ impl Typed {
         swept.map(|threads| threads.span.clone()).collect()
     }
 
-    /// The length of slices before any is lengthened. By default a second, or less: the shortest
-    /// `least` of its phases has five.
+    /// Returns the length of slices before any is lengthened. The default is a second, or a fifth
+    /// of the shortest `least` of its phases if that is less.
     pub(crate) fn slice_ns(&self) -> u64 {
         let durations = self.measures().filter_map(|(_, measure)| measure.duration.as_ref());
         let fifths =
@@ -410,7 +410,7 @@ table!(Run, "[run]":
     threads phases trials budget slice turns io_latency profile count database max_errors);
 
 impl Data {
-    /// The data if no engine needs any: as much as the drive's file holds.
+    /// Returns the data of a suite without engines: as much as the drive's file holds.
     fn from_drive(drive: &At<Drive>) -> At<Self> {
         let size = drive.size.clone().unwrap_or(drive.with(DataSize::Auto));
         let value = Self {

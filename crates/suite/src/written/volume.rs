@@ -110,7 +110,7 @@ impl FromToml for Volume {
         let size = (kind.value == Kind::Loop).then(|| fields.optional("size")).flatten();
         let discard = (kind.value == Kind::Device).then(|| fields.optional("discard")).flatten();
         let filesystem: Option<At<Made>> = is_made.then(|| fields.required("filesystem")).flatten();
-        let raw = filesystem.as_ref().is_some_and(|made| made.value.is_none());
+        let raw = filesystem.as_ref().is_some_and(|filesystem| filesystem.value.is_none());
         let has_options = is_made && !raw;
         let mkfs = has_options.then(|| fields.optional("mkfs")).flatten();
         let mount = has_options.then(|| fields.optional("mount")).flatten();
@@ -120,13 +120,13 @@ impl FromToml for Volume {
 }
 
 impl Volume {
-    /// The kind of location in which an engine must be able to store its data.
+    /// Returns the kind of location in which an engine must be able to store its data.
     pub(crate) fn location_kind(&self) -> PlaceKind {
-        let raw = self.filesystem.as_ref().is_some_and(|made| made.value.is_none());
+        let raw = self.filesystem.as_ref().is_some_and(|filesystem| filesystem.value.is_none());
         if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }
 
-    /// The volume, for a database that may need this many bytes.
+    /// Returns the volume, for a database that may need this many bytes.
     pub(crate) fn resolve(&self, scale: Ratio, space_bytes: u64) -> volume::Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));
         let medium = match self.kind.value {
@@ -145,8 +145,8 @@ impl Volume {
         volume::Volume { name: self.name.0.clone(), medium }
     }
 
-    /// As typed and scaled, or a quarter more than the engine's estimate, plus room for the
-    /// filesystem; whole mebibytes.
+    /// Returns the bytes of an image, in whole mebibytes: as typed and scaled, or a quarter more
+    /// than the engine's estimate, plus room for the filesystem.
     fn image_bytes(&self, scale: Ratio, space_bytes: u64) -> u64 {
         let bytes = match self.size.value_or(DataSize::Auto) {
             DataSize::Is(bytes) => scale.multiply(bytes).unwrap_or(bytes),

@@ -1,5 +1,5 @@
-//! What a suite must know of its engines before it can be expanded: their workers and libraries,
-//! and whether these exist.
+//! The workers and libraries of a suite's engines, and whether they exist: a suite needs them to be
+//! expanded.
 
 use kvdyno_record::engine::Description;
 use kvdyno_record::library::Library;
@@ -10,22 +10,22 @@ use std::path::PathBuf;
 /// The library that an engine's worker loads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pick {
-    /// The newest installed.
+    /// The newest installed version.
     Newest,
     /// An installed version.
     Version(String),
     /// This file.
     File(PathBuf),
-    /// None: an attached server, by the reference to its URL (`env:NAME`).
+    /// No library but an attached server, by the reference to its URL (`env:NAME`).
     Server(String),
 }
 
 /// An engine that a suite needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkerSpec {
-    /// The worker: `kvdyno-<engine>`.
+    /// The engine's name; its worker is `kvdyno-<engine>`.
     pub engine: String,
-    /// Its library.
+    /// The library that the worker loads.
     pub pick: Pick,
 }
 
@@ -50,7 +50,7 @@ pub enum Missing {
     },
     /// The engine is embedded in its worker, in this version.
     TakesNone {
-        /// Its version.
+        /// The embedded version.
         version: String,
     },
     /// The file cannot be used; the reason.
@@ -67,7 +67,7 @@ pub struct Engines {
 }
 
 impl Pick {
-    /// As it was typed.
+    /// Returns the library as it was typed.
     pub(crate) fn to_text(&self) -> String {
         match self {
             Self::Newest => "the newest".to_owned(),
@@ -79,14 +79,14 @@ impl Pick {
 }
 
 impl InstalledWorker {
-    /// The engine's description.
+    /// Returns the engine's description.
     pub(crate) fn engine(&self) -> &Description {
         &self.description.engine
     }
 }
 
 impl Engines {
-    /// The result; none: there is no such worker.
+    /// Returns the result of the search for an engine; none: there is no such worker.
     pub(crate) fn get(
         &self,
         engine: &str,
@@ -95,7 +95,7 @@ impl Engines {
         self.workers.get(&WorkerSpec { engine: engine.to_owned(), pick: pick.clone() })
     }
 
-    /// The description of the worker with its newest library.
+    /// Returns the engine's description with its newest library.
     pub(crate) fn newest_description(&self, engine: &str) -> Option<&Description> {
         let worker = self.get(engine, &Pick::Newest)?.as_ref().ok()?;
         Some(&worker.description.engine)

@@ -1,4 +1,4 @@
-//! `CacheLib`'s traces of key-value caches, their columns by their names: of 2022
+//! `CacheLib`'s traces of key-value caches. Columns are found by their names: in 2022
 //! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
 
 use super::{Line, LineFormat, Notes, RawRequest, parse_ttl};
@@ -7,22 +7,22 @@ use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
 
-/// Columns that are looked at.
+/// The columns that are read.
 const COLUMNS: [&str; 7] = ["op_time", "key", "key_size", "op", "op_count", "size", "ttl"];
 
 const FIELDS_MAX: usize = 32;
 
-/// Of one line: more than any has.
+/// The most repetitions of one line's operation: more than any trace has.
 const TIMES_MAX: u64 = 10_000_000;
 
 #[derive(Default)]
 pub(super) struct Cachelib {
-    /// Where each of [`COLUMNS`] stands, and how many there are.
+    /// The index of each of [`COLUMNS`], and the number of all columns.
     columns: Option<([Option<usize>; 7], usize)>,
 }
 
 impl Cachelib {
-    /// The first line has the columns' names.
+    /// Reads the first line, which has the columns' names.
     fn begin(&mut self, line: &[u8]) -> Result<Line, Wrong> {
         let names: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
         let column = |name: &str| names.iter().position(|other| *other == name.as_bytes());

@@ -1,5 +1,5 @@
-//! What fio writes with `write_iolog`: `[microseconds] file action [offset length]`; times since
-//! version 3, before it waits in between. (fio, HOWTO, "Trace file format")
+//! The log that fio writes with `write_iolog`: `[microseconds] file action [offset length]`.
+//! Version 3 has times, version 2 waits in between. (fio, HOWTO, "Trace file format")
 
 use super::{Line, LineFormat, Names, Notes, RawRequest};
 use crate::error::quote_bytes;
@@ -11,9 +11,9 @@ use crate::request::Op;
 pub(super) struct FioIolog {
     version: u32,
     files: Names,
-    /// Of version 2, until when was waited; of version 3, the time of the last request.
+    /// In version 2 the end of the last wait; in version 3 the time of the last request.
     at_us: u64,
-    /// Of version 3, as the last line has it.
+    /// In version 3 the time on the last line, as written there.
     last_us: Option<u64>,
     waits: bool,
 }
@@ -71,7 +71,7 @@ impl LineFormat for FioIolog {
             b"trim" => Op::Discard,
             b"wait" if self.version == 2 => {
                 self.waits = true;
-                // As fio 3.33 does it, whatever its HOWTO says: milliseconds since it began.
+                // fio 3.33 takes it for milliseconds since the start, whatever its HOWTO says.
                 self.at_us = self.at_us.max(offset.saturating_mul(1_000));
                 return Ok(Line::Aside);
             }
@@ -84,7 +84,7 @@ impl LineFormat for FioIolog {
         let flush = request.op == Op::Flush;
         (request.offset, request.value_bytes) = if flush { (0, 0) } else { (offset, length) };
         if let Some(time_us) = time_us {
-            // Where a log's time goes back another lap begins, at once.
+            // Where a log's time goes back, another lap begins without a pause.
             let last_us = self.last_us.replace(time_us).unwrap_or(0);
             self.at_us = self.at_us.saturating_add(time_us.saturating_sub(last_us));
         }

@@ -1,5 +1,5 @@
-//! Logs of drives are written when requests complete, and say when they began: requests that were
-//! in flight together are put into the order of their beginnings.
+//! Sorts requests of drives by their start times. Their logs are written when requests complete, so
+//! requests that were in flight together may be in another order.
 
 use super::{Importer, Notes, RawRequest};
 use crate::error::TraceError;
@@ -7,7 +7,7 @@ use crate::header::Times;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// More than a drive has in flight.
+/// The number of requests held for sorting: more than a drive has in flight.
 const HELD: usize = 1 << 14;
 
 pub(super) struct InOrder<I> {
@@ -17,7 +17,8 @@ pub(super) struct InOrder<I> {
     ended: bool,
 }
 
-/// The earliest is the greatest; of one time, the one that was read first.
+/// A request in the heap. The earliest is the greatest; at equal times, the one that was read
+/// first.
 #[derive(PartialEq, Eq)]
 struct QueuedRequest {
     request: RawRequest,

@@ -38,7 +38,7 @@ impl Importer for OracleGeneral {
         request.at_ns = u64::from(seconds) * 1_000_000_000;
         request.op = Op::Get;
         request.key.clear();
-        // In the order of the numbers.
+        // Big-endian bytes sort as the numbers do.
         request.key.extend(object.into_iter().rev());
         request.key_bytes = 0;
         request.value_bytes = bytes.into();

@@ -1,6 +1,6 @@
 //! Queries of `RocksDB`: records of u64 microseconds, u8 kind, u32 length and a payload,
-//! little-endian. A write is a whole write batch; since version 0.2 a payload begins with a map of
-//! what is in it. (`RocksDB`, `trace_replay/trace_replay.h`, `db/write_batch.cc`)
+//! little-endian. A write is a whole write batch; since version 0.2 a payload begins with a bitmap
+//! of its fields. (`RocksDB`, `trace_replay/trace_replay.h`, `db/write_batch.cc`)
 
 use super::{Importer, Notes, RawRequest};
 use crate::error::{TraceError, quote_bytes};
@@ -11,13 +11,14 @@ use crate::varint;
 use std::collections::VecDeque;
 
 const FRONT: usize = 13;
-/// Of one record: `RocksDB` refuses batches of 4 GiB, and nobody traces batches like that.
+/// The most bytes of a record's payload: `RocksDB` refuses batches of 4 GiB, and nobody traces
+/// batches like that.
 const PAYLOAD_MAX: usize = 1 << 30;
-/// Of one record; they are in memory together.
+/// The most requests of one record; all of them are in memory together.
 const REQUESTS_MAX: usize = 1 << 22;
 const MAGIC: &str = "feedcafedeadbeef";
 
-/// Kinds of records that are looked at.
+/// The kinds of records that are read.
 const BEGIN: u8 = 1;
 const END: u8 = 2;
 const WRITE: u8 = 3;
@@ -28,10 +29,10 @@ const MULTIGET: u8 = 13;
 
 pub(super) struct Rocksdb {
     bytes: Bytes,
-    /// Payloads begin with a map.
+    /// Payloads begin with a bitmap of their fields.
     mapped: bool,
     payload: Vec<u8>,
-    /// Requests of the record at hand.
+    /// The remaining requests of the current record.
     waiting: VecDeque<PendingRequest>,
     ended: bool,
 }
@@ -87,7 +88,7 @@ impl Rocksdb {
         Ok(this)
     }
 
-    /// The next record, its payload in its place. `None`: there are no more, whole ones at least.
+    /// Reads the next record, and its payload into `payload`. `None`: no further whole record.
     fn record(&mut self, notes: &mut Notes) -> Result<Option<Record>, TraceError> {
         let offset = self.bytes.position();
         let mut front = [0; FRONT];
@@ -119,7 +120,7 @@ impl Rocksdb {
         Ok(Some(Record { at: offset, at_ns: time_us.saturating_mul(1_000), kind }))
     }
 
-    /// Takes the requests of a record apart.
+    /// Queues the requests of a record, whose payload is in `payload`.
     fn add_record(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
         let mut payload = Payload { rest: &self.payload };
         if self.mapped && !matches!(record.kind, BEGIN | END) {
@@ -201,7 +202,7 @@ impl Importer for Rocksdb {
 }
 
 impl PendingRequest {
-    /// Column families have keys of their own.
+    /// Builds a request. Its key begins with the column family: families have separate keys.
     fn new(at_ns: u64, op: Op, family: u32, key: &[u8], value_bytes: usize) -> Self {
         let key_bytes = key.len() as u32;
         let key = [&family.to_be_bytes(), key].concat();
@@ -209,7 +210,7 @@ impl PendingRequest {
     }
 }
 
-/// Bytes that are taken from the front.
+/// A payload that is read from its front.
 struct Payload<'p> {
     rest: &'p [u8],
 }
@@ -226,7 +227,7 @@ impl<'p> Payload<'p> {
         varint::decode(&mut self.rest).ok_or_else(|| self.short_payload_error(what))
     }
 
-    /// A length, and so many bytes.
+    /// Reads a length and that many bytes.
     fn read_prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
         let length = self.read_varint(what)? as usize;
         let (head, rest) =
@@ -245,7 +246,7 @@ impl<'p> Payload<'p> {
 struct Batch<'p> {
     rest: Payload<'p>,
     at_ns: u64,
-    /// There was a request in it already.
+    /// A request of the batch was queued already.
     joined: bool,
 }
 

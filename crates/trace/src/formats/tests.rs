@@ -1,4 +1,4 @@
-//! Each format: what is read of it, and what is said of a file that is not one.
+//! Tests of each format: the requests that are read, and the errors of invalid files.
 
 use super::*;
 use crate::header::TtlRange;
@@ -145,7 +145,7 @@ fn oracle_general_objects_keep_their_order() {
     assert_eq!(header.cut_short.unwrap(), "the record at byte 48 has 2 of 24 bytes");
 }
 
-/// As the four lines that this format is mostly shown by.
+/// The lines resemble the sample that usually documents this format.
 #[test]
 fn msr_requests_are_put_in_order() {
     let text = b"128166372016382155,hm,0,Read,1074696192,4096,113\n\
@@ -157,7 +157,7 @@ fn msr_requests_are_put_in_order() {
         (1_332, Op::Read, 1_074_696_192, 0, 4_096, 0),
         (2_332, Op::Read, 1_074_696_192, 0, 512, 1),
     ];
-    // Disks are numbered as they are met.
+    // Disks are numbered in the order of their first requests.
     assert_eq!(rows_read, expected);
     assert_eq!((header.out_of_order, header.kind), (0, Kind::Blocks));
     assert_eq!(header.keys, 1_074_696_192 + 4_096);
@@ -180,7 +180,7 @@ fn fio_logs_of_both_versions_are_read() {
     let (header, rows_read) = rows(Format::FioIolog, second);
     assert_eq!(rows_read, [(0, Op::Read, 0, 0, 512, 0), (0, Op::Write, 512, 0, 512, 1)]);
     assert_eq!(header.times, Times::None);
-    // fio 3.33 reads one, two and three seconds after it began.
+    // fio 3.33 replays these reads one, two and three seconds after its start.
     let waits = b"fio version 2 iolog\n/d wait 1000 0\n/d read 0 512\n/d wait 2000 0\n\
         /d read 512 512\n/d wait 3000 0\n/d read 0 512\n";
     let (header, rows_read) = rows(Format::FioIolog, waits);
@@ -188,7 +188,7 @@ fn fio_logs_of_both_versions_are_read() {
     assert_eq!((times, header.times), (vec![0, 1_000, 2_000], Times::Exact));
 }
 
-/// As fio 3.33 replays it: 1, 300, 599, 599, 899 and 1200 ms after it began.
+/// fio 3.33 replays it in the same way: 1, 300, 599, 599, 899 and 1200 ms after its start.
 #[test]
 fn a_fio_log_of_two_laps_goes_on_in_the_second() {
     let lap = "100 F read 0 4096\n300000 F read 4096 4096\n600000 F read 8192 4096\n";
@@ -253,7 +253,7 @@ fn times_without_sense_are_refused_with_the_fields_that_are_wanted() {
     assert!(backwards.contains("u32 seconds, u64 object, u32 bytes"), "{backwards}");
     let anywhere = refusal(Format::OracleGeneral, &file(&|number| number * 4_294_967));
     assert!(anywhere.contains("times that are 135 years apart"), "{anywhere}");
-    // Since its beginning, or by the calendar.
+    // Times may count from the trace's beginning or from 1970.
     for start in [0, 1_600_000_000] {
         assert_eq!(rows(Format::OracleGeneral, &file(&|number| start + number)).1.len(), 1_000);
     }
@@ -390,7 +390,8 @@ fn what_is_wrong_with_a_rocksdb_trace_is_said() {
     assert!(refusal_of(&batch.concat()).contains("in a write batch, expected a put"), "{batch:?}");
 }
 
-/// Whatever is in a file: an error, a trace or one that is cut short, and never a panic.
+/// Whatever a file contains, the result is an error or a trace, which may be cut short: never a
+/// panic.
 #[test]
 fn damaged_files_are_never_more_than_refused() {
     let samples: [(Format, Vec<u8>); 3] = [

@@ -1,4 +1,4 @@
-//! Where `LinkBench` puts its ranks: `InvertibleShuffler` of facebookarchive/linkbench.
+//! The positions of `LinkBench`'s ranks: `InvertibleShuffler` of facebookarchive/linkbench.
 
 use crate::rng::others::JavaRandom;
 
@@ -13,11 +13,11 @@ pub(crate) struct Shuffler {
 impl Shuffler {
     const GROUPS: u64 = 1_024;
 
-    /// Of `n >= 1` numbers.
+    /// The shuffler of `n >= 1` numbers.
     pub(crate) fn new(seed: u64, n: u64) -> Self {
         let groups = Self::GROUPS.min(n);
         let mut random = JavaRandom::new(seed);
-        // There the number is an int.
+        // In the original the number is an `int`.
         let places = (n / groups).min(i32::MAX as u64);
         Self { n, turns: (0..groups).map(|_| random.below(places)).collect() }
     }
@@ -31,7 +31,7 @@ impl Shuffler {
         if turned < self.n { turned } else { turned % self.ring_end(group) }
     }
 
-    /// Which rank is at this place.
+    /// The rank at `position`.
     #[inline]
     pub(crate) fn rank_at(&self, position: u64) -> u64 {
         let groups = self.turns.len() as u64;
@@ -40,8 +40,8 @@ impl Shuffler {
         (position + ring - groups * self.turns[group as usize]) % ring
     }
 
-    /// Where a group's ring ends. The first groups have one number more than the others where they
-    /// do not share evenly.
+    /// The end of a group's ring. If the numbers cannot be shared evenly, the first groups have one
+    /// more than the others.
     #[inline]
     fn ring_end(&self, group: u64) -> u64 {
         let groups = self.turns.len() as u64;
@@ -57,19 +57,16 @@ mod tests {
     fn every_number_once() {
         for n in [1, 2, 1_000, 1_024, 1_025, 10_007, 100_000] {
             let shuffler = Shuffler::new(20_343_988_438_726_021, n);
-            let mut drawn = vec![false; n as usize];
+            let mut seen = vec![false; n as usize];
             for rank in 0..n {
                 let position = shuffler.position(rank) as usize;
-                assert!(
-                    !std::mem::replace(&mut drawn[position], true),
-                    "n = {n}: {position} twice"
-                );
+                assert!(!std::mem::replace(&mut seen[position], true), "n = {n}: {position} twice");
                 assert_eq!(shuffler.rank_at(position as u64), rank, "n = {n}");
             }
         }
     }
 
-    /// As a Java port of the class puts them, run with Java 17: from the copy in OLTP-Bench.
+    /// The positions by a Java port of the class, run with Java 17: the copy in OLTP-Bench.
     #[test]
     fn ranks_are_where_linkbench_puts_them() {
         let placed = |seed, n, ranks: [u64; 4]| {

@@ -3,8 +3,8 @@
 //! Z. Cao et al., "Characterizing, Modeling, and Benchmarking `RocksDB` Key-Value Workloads at
 //! Facebook", FAST 2020; the formulas are those of `GenerateTwoTermExpKeys` in `RocksDB`'s
 //! `tools/db_bench_tool.cc` (`InitiateExpDistribution`, `DistGetKeyID`), down to which range is
-//! where and which keys are hot. One thing is not: there one random number decides the range, the
-//! key, the operation and the value's length, here each is drawn by itself.
+//! where and which keys are hot. There is one difference: in `db_bench` one random number decides
+//! the range, the key, the operation and the value's length; here each is drawn by itself.
 
 use crate::rng::Rng;
 use crate::rng::others::Mersenne;
@@ -13,9 +13,9 @@ use kvdyno_record::workload::RangeDraw;
 /// Ranges of equal length with their shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranges {
-    /// Upper end of each range's share, in key order.
+    /// The upper end of each range's share, in key order.
     until: Vec<u64>,
-    /// Keys of a range.
+    /// The number of keys in a range.
     keys: u64,
     within: RangeDraw,
 }
@@ -30,12 +30,12 @@ pub(crate) struct Terms {
 }
 
 impl Ranges {
-    /// Of `records >= 1` keys. Some range has a share: whoever made the plan has seen to that.
+    /// The ranges of `records >= 1` keys. At least one range has a share: the plan has ensured it.
     pub(crate) fn new(ranges: u32, terms: Terms, within: RangeDraw, records: u64) -> Self {
         let ranges = u64::from(ranges).clamp(1, records);
         let mut shares = range_shares(ranges, terms);
         let total: u64 = shares.iter().sum();
-        // Each range changes places with one that is drawn; so drawn, the order is not uniform.
+        // Each range changes places with a drawn one. The order is not uniform, as in `db_bench`.
         let mut places = Mersenne::new(total);
         for i in 0..shares.len() {
             shares.swap(i, (places.next() % ranges) as usize);
@@ -49,17 +49,17 @@ impl Ranges {
         Self { until, keys: records / ranges, within }
     }
 
-    /// The next key number.
+    /// Draws the next key number.
     #[inline]
     pub(crate) fn next(&self, rng: &mut Rng) -> u64 {
         let total = self.until.last().copied().unwrap_or(1);
         let point = rng.below(total);
         let range = self.until.partition_point(|until| *until <= point) as u64;
-        let drawn = rng.below(self.keys);
+        let number = rng.below(self.keys);
         let key = match self.within {
-            RangeDraw::Uniform => drawn,
+            RangeDraw::Uniform => number,
             RangeDraw::Power { a, b } => {
-                let u = drawn as f64 / self.keys as f64;
+                let u = number as f64 / self.keys as f64;
                 let hotness = (u / a).powf(1.0 / b).ceil() as i64;
                 Mersenne::first_number(hotness as u64) % self.keys
             }
@@ -68,8 +68,8 @@ impl Ranges {
     }
 }
 
-/// Whole numbers that are to each other as the shares are, from the last range to the first: so
-/// many that the last one with any has one. At least one of them is not 0.
+/// Computes whole numbers in proportion to the shares, from the last range to the first. They are
+/// scaled so that the last range with a share above 0 has the number 1. At least one is not 0.
 fn range_shares(ranges: u64, terms: Terms) -> Vec<u64> {
     let Terms { a, b, c, d } = terms;
     let mut amplify = 0.0;
@@ -82,7 +82,7 @@ fn range_shares(ranges: u64, terms: Terms) -> Vec<u64> {
         if amplify == 0.0 {
             amplify = (1.0 / share).floor() + 1.0;
         }
-        // So that their sum is a number, too.
+        // The limit keeps their sum from overflowing.
         (amplify * share).floor().min(1e13) as u64
     };
     let mut shares: Vec<u64> = (1..=ranges).rev().map(share).collect();
@@ -105,7 +105,7 @@ mod tests {
         (0..draws).map(|_| ranges.next(&mut rng)).collect()
     }
 
-    /// `InitiateExpDistribution` with the published parameters, worked out by another program.
+    /// `InitiateExpDistribution` with the published parameters, computed by another program.
     #[test]
     fn mixgraphs_ranges_have_db_benchs_shares() {
         let shares = range_shares(30, MIXGRAPH);
@@ -135,7 +135,7 @@ mod tests {
         assert!((hottest - 0.807).abs() < 6.0 * (0.807 * 0.193 / DRAWS as f64).sqrt(), "{hottest}");
     }
 
-    /// Below u = a there is one key; the n hottest of all have a n^b of the draws.
+    /// Below u = a there is one key; the n hottest of all keys have a n^b of the draws.
     #[test]
     fn the_hottest_keys_of_a_range_have_the_share_of_the_power_law() {
         let ranges = Ranges::new(1, MIXGRAPH, POWER, 1_666_666);

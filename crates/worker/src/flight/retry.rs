@@ -1,4 +1,4 @@
-//! Operations that met a conflict, handed over again.
+//! Operations that met a conflict, submitted again.
 
 use super::InFlight;
 use crate::rng::Rng;
@@ -6,7 +6,7 @@ use crate::source::KeySupply;
 use kvdyno_engine::{Result, Session};
 use std::time::Duration;
 
-/// Operations that met a conflict and are submitted again. Their block may be gone by then: the
+/// Operations that met a conflict and are submitted again. Their block may be gone by then, so the
 /// key is written from its number, and the value is made anew.
 pub(super) struct RetryBuffers {
     pub(super) tickets: Vec<u32>,
@@ -44,7 +44,7 @@ impl RetryBuffers {
     }
 }
 
-/// Takes a write on, of a record that stays or that expires.
+/// Submits a write of a record that stays or that expires.
 #[inline]
 pub(super) fn submit_put<S: Session>(
     session: &mut S,

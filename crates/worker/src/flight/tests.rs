@@ -1,4 +1,4 @@
-//! Times of what is in flight, and its order where there is one.
+//! Times of operations in flight, and their order where there is one.
 
 use super::{Flight, InFlight, RetryBuffers, drive};
 use crate::keyed::{KeyedBlock, Thread};
@@ -29,15 +29,15 @@ fn what_is_recorded_waits_for_what_is_to_the_same_bytes_and_writes() {
     };
     assert_eq!(meets(&flight, false), [false; 7], "nothing is in flight");
     flight.slots[1] = InFlight { busy: true, ..piece(false, 100, 50) };
-    let those = [false, false, true, true, false, true, false];
-    assert_eq!([meets(&flight, false), meets(&flight, true)], [those; 2]);
+    let overlapping = [false, false, true, true, false, true, false];
+    assert_eq!([meets(&flight, false), meets(&flight, true)], [overlapping; 2]);
     flight.slots[1].reads = true;
     assert_eq!(meets(&flight, true), [false; 7], "reads have no order");
-    assert_eq!(meets(&flight, false), those);
+    assert_eq!(meets(&flight, false), overlapping);
 }
 
-/// Regression test: inserts that failed, or were prepared when the time was over, were taken for
-/// keys that are there.
+/// Regression test: keys of inserts that failed, or were prepared when the time was over, counted
+/// as existing.
 #[test]
 fn only_what_was_answered_was_inserted() {
     let play = || Play { inserts: true, depth: Some(4), errors_max: 9, ..Play::default() };
@@ -54,7 +54,7 @@ fn sums(played: &Played) -> [u64; 3] {
     [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
 }
 
-/// Regression test for fault 2: what a round filed was inside the next one's times.
+/// Regression test for fault 2: the filing of a round was inside the times of the next.
 #[test]
 fn filing_is_in_no_operations_time() {
     let costs = Costs { reading: 1, preparing: 300, filing: 500 };
@@ -66,7 +66,8 @@ fn filing_is_in_no_operations_time() {
     assert_eq!(sums(&played), [submit + completion, submit, completion].map(|ns| ns * 6));
 }
 
-/// A block is 32 operations: its last ones were taken on, and waited for the next block.
+/// Regression test: the last of a block's 32 operations were accepted, and waited for the next
+/// block.
 #[test]
 fn preparing_a_block_is_in_no_operations_handing_over() {
     let costs = Costs { reading: 1, preparing: 300, filing: 500 };
@@ -76,8 +77,8 @@ fn preparing_a_block_is_in_no_operations_handing_over() {
     assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
 }
 
-/// The answers of the second wait and the two after it are conflicts: the first operation of
-/// them is in flight for five waits, and is one operation.
+/// The answers of the second wait and of the two after it are conflicts. The first operation among
+/// them is in flight for five waits, and counts once.
 #[test]
 fn a_conflict_is_handed_over_again_inside_the_operations_time() {
     let play = Play { depth: Some(2), operations: Some(4), ..Play::default() };
@@ -86,13 +87,13 @@ fn a_conflict_is_handed_over_again_inside_the_operations_time() {
     let played = play.run(script);
     assert_eq!((played.count(), played.result.tallies[0].retries), (4, 3));
     assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
-    // Nothing waits while another is tried again.
+    // No operation waits while another is retried.
     assert_eq!(*in_flight.lock().unwrap(), [2, 2, 2, 2, 2, 2, 1]);
     let window = played.window_ns();
     assert!((7_000..7_100).contains(&window), "{window}");
     let service = played.times(Kind::Service);
     assert_eq!(sums(&played)[0], sums(&played)[1] + sums(&played)[2]);
-    // What was tried again took its turn behind the other one each time.
+    // The retried operation took its turn behind the other one each time.
     assert!(service.max > 5_000 && service.sum > 4 * 2_000 + 3_000, "{service:?}");
 }
 
@@ -129,7 +130,7 @@ fn a_round_belongs_to_the_slice_it_ends_in() {
     assert!(played.failure.is_none() && played.window_ns() >= 2_000);
 }
 
-/// A store that carries out first what was handed over last, one operation a wait.
+/// A store that performs the last accepted operation first, one operation per wait.
 #[derive(Default)]
 struct LifoServer {
     waiting: Vec<(u32, Vec<u8>, Option<usize>)>,
@@ -179,7 +180,7 @@ impl Session for &mut LifoServer {
     }
 }
 
-/// Gets and puts of a few keys, no two values as long as each other.
+/// Records gets and puts of a few keys; no two values have the same length.
 fn recorded(path: &Path, requests: u64) -> Replay {
     let header = Header::new(kvdyno_trace::Kind::Keys, Format::Twitter, "t", Times::None);
     let mut writer = TraceWriter::create(path, header).unwrap();
@@ -203,7 +204,7 @@ fn recorded(path: &Path, requests: u64) -> Replay {
     }
 }
 
-/// A session on which a trace was replayed with so many in flight.
+/// Replays a trace on a session with `depth` operations in flight. Returns the session.
 fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     let entry = |op| MixEntry::new(op, 1.0, Choice::Uniform);
     let mix = [entry(Op::Get), entry(Op::Update)];
@@ -236,7 +237,8 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     session
 }
 
-/// However an engine carries out what it has at a time, each key's requests are in their order.
+/// In whatever order an engine performs concurrent operations, each key's requests keep their
+/// order.
 #[test]
 fn the_order_of_a_key_holds_with_several_in_flight() {
     let dir = tempfile::tempdir().unwrap();

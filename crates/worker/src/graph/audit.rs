@@ -1,4 +1,4 @@
-//! After a load and after each run: is every count the number of the links that are visible?
+//! The check after a load and after each run: is every count the number of visible links?
 
 use crate::control::Stop;
 use kvdyno_engine::Result;
@@ -7,8 +7,8 @@ use kvdyno_record::case::Audit;
 use kvdyno_record::graph::Totals;
 use std::cell::RefCell;
 
-/// Compares all counts with the links, and all data with what was `loaded` where no request came
-/// since. None when stopped on the way.
+/// Compares all counts with the links. `loaded`, the totals of the load where no request came
+/// since, goes into the result. Returns none when stopped on the way.
 pub(crate) fn audit<G: GraphEngine>(
     engine: &G::Engine,
     isolation: Isolation,

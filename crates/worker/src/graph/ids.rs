@@ -1,15 +1,15 @@
-//! Which ids a request is for, and how many links an id has: as `LinkBench` draws them.
+//! The ids that requests are for, and the number of links of an id, as `LinkBench` draws them.
 
 use crate::chooser::linkbench::Shuffler;
 use crate::rng::Rng;
 use crate::zipf::{GrayZipf, linkbench_zeta};
 use kvdyno_record::graph::{Access, Graph, Split, Table};
 
-/// Ranks by links, and by the requests that go with them.
+/// The seed of the order by number of links, and of the requests that follow that order.
 const BY_LINKS: u64 = 20_343_988_438_726_021;
-/// Of links whose order has nothing to do with how many they are.
+/// The seed for requests of links in an order that is independent of the number of links.
 const UNCORRELATED: u64 = 53_238_253_823_453;
-/// Of nodes.
+/// The seed for requests of nodes.
 const OF_NODES: u64 = 4_766_565_305_853_767_165;
 
 /// The first id.
@@ -18,7 +18,7 @@ pub(super) const FIRST: u64 = 1;
 /// The first type of links; the others follow.
 pub(super) const FIRST_KIND: u64 = 123_456_789;
 
-/// How many links each id has.
+/// The number of links of each id.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
     table: &'static Table,
@@ -34,7 +34,7 @@ impl Links {
         Self { table: graph.degrees.table(), order, ids, split: graph.split }
     }
 
-    /// Links that are loaded from `id`, of a type.
+    /// The number of links of type `kind` that are loaded from `id`.
     #[inline]
     pub(super) fn count(&self, id: u64, kind: u64) -> u64 {
         let all = self.table.links(self.order.rank_at(id - FIRST), self.ids);
@@ -93,7 +93,7 @@ impl Blend {
     }
 }
 
-/// What a request is for.
+/// The kind of request that an id is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdPurpose {
     LinkRead,

@@ -1,5 +1,5 @@
-//! The load of a graph: nodes by a thread of their own, in order; links by others, chunk by chunk,
-//! the last first. It follows from the number of ids alone which links there are.
+//! The load of a graph. One thread loads the nodes, in order; others load the links, chunk by
+//! chunk, the last chunk first. The number of ids alone determines which links there are.
 
 use super::ids::{FIRST, FIRST_KIND};
 use super::payload::Motifs;
@@ -17,17 +17,17 @@ const CHUNK: u64 = 2_048;
 /// Nodes, or links, of one unit.
 const UNIT: usize = 1_024;
 
-/// Bytes of one unit at most.
+/// The most bytes of one unit.
 const UNIT_BYTES: usize = 16 << 20;
 
-/// Links were made in the last 2^32 milliseconds.
+/// The greatest age of a loaded link: links were made in the last 2^32 milliseconds.
 const AGE_MS: u64 = 1 << 32;
 
 pub(super) fn chunks(ids: u64) -> u64 {
     ids.div_ceil(CHUNK)
 }
 
-/// All nodes.
+/// The load of all nodes.
 pub(crate) struct NodeLoad<'p> {
     pub(super) case: &'p GraphCase,
     rng: Rng,
@@ -59,12 +59,13 @@ impl<'p> NodeLoad<'p> {
     }
 }
 
-/// Links, and with the last of a node and type their count.
+/// A load of links. The count of a node and type is loaded with the last of its links.
 pub(crate) struct LinkLoad<'p> {
     pub(super) case: &'p GraphCase,
     rng: Rng,
     motifs: Motifs,
-    /// Of the chunk at hand, what is not begun: ids times types, and a type.
+    /// The lists of the current chunk that are not begun: id times the number of types, plus a
+    /// type.
     places: Range<u64>,
     pending: Option<Pending>,
 }
@@ -113,7 +114,7 @@ impl<'p> LinkLoad<'p> {
         }
     }
 
-    /// The next node and type that has links.
+    /// Returns the next node and type that has links.
     fn next_pending(&mut self) -> Option<Pending> {
         loop {
             for list in self.places.by_ref() {

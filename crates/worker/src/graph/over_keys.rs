@@ -1,4 +1,4 @@
-//! A graph on any ordered engine: what `LinkBench`'s tables and their indexes are, as keys.
+//! A graph on any ordered engine: `LinkBench`'s tables and their indexes, as keys.
 //!
 //! ```text
 //! n id                          -> type, version, time, data
@@ -7,7 +7,7 @@
 //! c type id                     -> count, time, version
 //! ```
 //!
-//! Numbers are big-endian. A list is answered by `i` alone, as by a covering index.
+//! Numbers are big-endian. Keys of `i` alone answer a list, as a covering index does.
 
 mod audit;
 #[cfg(test)]
@@ -41,9 +41,9 @@ impl<E: Engine> GraphEngine for OverKeys<E> {
 pub(crate) struct Keyed<S> {
     session: S,
     isolation: Isolation,
-    /// Of the request at hand.
+    /// The writes of the current request.
     writes: Writes,
-    /// Of several links.
+    /// The keys of a request for several links.
     keys: Vec<[u8; LINK]>,
 }
 
@@ -52,7 +52,7 @@ const LINK: usize = 25;
 const BY_TIME: usize = 33;
 const COUNT: usize = 17;
 
-/// Counts that are looked at before their links are, in an audit.
+/// The number of counts in a page of an audit.
 const PAGE: usize = 4_096;
 
 fn node_key(id: u64) -> [u8; NODE] {
@@ -79,18 +79,18 @@ fn key<const N: usize, const BYTES: usize>(table: u8, numbers: [u64; N]) -> [u8;
     key
 }
 
-/// The number at this place among a key's.
+/// Parses the number at `index` among those of a key.
 fn number(key: &[u8], index: usize) -> Result<u64> {
     let bytes = key.get(1 + index * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged_error)?;
     Ok(u64::from_be_bytes(*bytes))
 }
 
-/// A record that this module did not write.
+/// The error that this module did not write a record.
 fn damaged_error() -> Error {
     Error::new(ErrorClass::Corrupt, "damaged record of the graph")
 }
 
-/// The first bytes of a value, and the others.
+/// Splits a value after its first `N` bytes.
 fn split_chunk<const N: usize>(value: &[u8]) -> Result<(&[u8; N], &[u8])> {
     value.split_first_chunk().ok_or_else(damaged_error)
 }
@@ -120,7 +120,7 @@ fn link(key: LinkKey, value: &[u8]) -> Result<Link<'_>> {
     })
 }
 
-/// A count and its version.
+/// Parses a count and its version.
 fn count(value: &[u8]) -> Result<(u64, u64)> {
     let (links, rest) = split_chunk(value)?;
     let (_, rest): (&[u8; 8], _) = split_chunk(rest)?;
@@ -128,11 +128,11 @@ fn count(value: &[u8]) -> Result<(u64, u64)> {
     Ok((u64::from_be_bytes(*links), u64::from_be_bytes(*version)))
 }
 
-/// Writes, one behind the other.
+/// Writes, stored one behind the other.
 #[derive(Default)]
 struct Writes {
     bytes: Vec<u8>,
-    /// Where each key ends, and its value; none: the key goes.
+    /// The ends of each key and of its value; none: the key is deleted.
     ends: Vec<(usize, Option<usize>)>,
 }
 
@@ -161,7 +161,7 @@ impl Writes {
         self.put(&node_key(id), &[&kind, &version, &node.time.to_be_bytes(), node.data]);
     }
 
-    /// A link by its place, and, where it is visible, by its time.
+    /// Puts a link by its ids and, if it is visible, by its time.
     fn put_link(&mut self, link: &Link<'_>) {
         let (time, version) = (link.time.to_be_bytes(), link.version.to_be_bytes());
         let visible = [u8::from(link.visible)];
@@ -191,7 +191,7 @@ impl Writes {
     }
 }
 
-/// Reads of a session, for a unit that is no transaction.
+/// The reads of a session, for a unit that is not a transaction.
 struct Reads<'s, S>(&'s mut S);
 
 impl<S: Session> Transaction for Reads<'_, S> {
@@ -216,7 +216,7 @@ impl<S: Session> Transaction for Reads<'_, S> {
     }
 }
 
-/// The value of `key`, which does not change until the unit has ended.
+/// Reads the value of `key`, which does not change until the unit has ended.
 fn read_for_update<R>(
     unit: &mut dyn Transaction,
     key: &[u8],
@@ -232,7 +232,7 @@ fn read_for_update<R>(
 }
 
 impl<S: Session> Keyed<S> {
-    /// Runs `body` and its writes as one unit of this `list`.
+    /// Runs `body` and its writes as one unit, behind the latch of `list` where there are latches.
     fn unit<R>(
         &mut self,
         list: u64,
@@ -252,7 +252,7 @@ impl<S: Session> Keyed<S> {
                 Ok(done)
             });
         }
-        let _held = (*isolation == Isolation::Latch).then(|| latch::lock(list));
+        let _guard = (*isolation == Isolation::Latch).then(|| latch::lock(list));
         let done = body(&mut Reads(session), writes)?;
         if !writes.ends.is_empty() {
             session.write(&writes.list())?;
@@ -260,7 +260,7 @@ impl<S: Session> Keyed<S> {
         Ok(done)
     }
 
-    /// The count of a node and type grows or falls by one.
+    /// Changes the count of a node and type.
     fn change(
         unit: &mut dyn Transaction,
         writes: &mut Writes,
@@ -269,7 +269,7 @@ impl<S: Session> Keyed<S> {
         change: impl FnOnce(u64) -> u64,
     ) -> Result<()> {
         let stored = read_for_update(unit, &count_key(link.id1, link.kind), count)?;
-        // A count that is new begins with version 0.
+        // A new count begins with version 0.
         let (links, version) = stored.map_or((0, 0), |(links, version)| (links, version + 1));
         let counted = Count { id: link.id1, kind: link.kind, links: change(links), time };
         writes.put_count(&counted, version);
@@ -384,7 +384,7 @@ impl<S: Session> Graph for Keyed<S> {
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
         let from: [u8; BY_TIME] = key(b'i', [kind, id1, u64::MAX - newest, 0]);
-        // Above each link's place at the oldest time.
+        // Above the key of every link with the oldest time.
         let until: [u8; BY_TIME + 1] = {
             let last: [u8; BY_TIME] = key(b'i', [kind, id1, u64::MAX - oldest, u64::MAX]);
             let mut until = [0; BY_TIME + 1];

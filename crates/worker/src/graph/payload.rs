@@ -3,35 +3,35 @@
 use crate::rng::Rng;
 use std::ops::RangeInclusive;
 
-/// A chunk is as long as this, where the buffer is.
+/// The length of a chunk, if the buffer is as long.
 const CHUNK: usize = 128;
 
-/// Makes the data of one thread: `MotifDataGenerator`.
+/// Makes the data of one thread, as `LinkBench`'s `MotifDataGenerator` does.
 #[derive(Debug)]
 pub(super) struct Motifs {
     bytes: RangeInclusive<u8>,
-    /// Of the chunks, those that are new.
+    /// The share of chunks that are new bytes.
     new: f64,
     buffer: Vec<u8>,
 }
 
 impl Motifs {
-    /// For links.
+    /// The generator for links.
     pub(super) fn for_links(buffer: u32, rng: &mut Rng) -> Self {
         Self::new(32..=100, 0.225, buffer, rng)
     }
 
-    /// For nodes.
+    /// The generator for nodes.
     pub(super) fn for_nodes(buffer: u32, rng: &mut Rng) -> Self {
         Self::new(50..=220, 0.63, buffer, rng)
     }
 
     fn new(bytes: RangeInclusive<u8>, new: f64, buffer: u32, rng: &mut Rng) -> Self {
-        let mut made = Self { bytes, new, buffer: Vec::new() };
+        let mut generator = Self { bytes, new, buffer: Vec::new() };
         let mut motifs = Vec::new();
-        made.random(buffer as usize, rng, &mut motifs);
-        made.buffer = motifs;
-        made
+        generator.random(buffer as usize, rng, &mut motifs);
+        generator.buffer = motifs;
+        generator
     }
 
     /// Appends `length` bytes.
@@ -50,16 +50,16 @@ impl Motifs {
         }
     }
 
-    /// Appends bytes that are drawn, four of each random number.
+    /// Appends random bytes, four from each random number.
     fn random(&self, length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
         let (first, last) = (*self.bytes.start(), *self.bytes.end());
         let range = u64::from(last - first) + 1;
         let mut bytes_left = length;
         while bytes_left > 0 {
-            let drawn = rng.next();
+            let number = rng.next();
             for part in 0..bytes_left.min(4) {
                 // 16 bits: off by less than a part in 300.
-                let bits = drawn >> (16 * part) & 0xffff;
+                let bits = number >> (16 * part) & 0xffff;
                 out.push(first + ((bits * range) >> 16) as u8);
             }
             bytes_left -= bytes_left.min(4);

@@ -1,4 +1,4 @@
-//! The ten requests, drawn before the clock looks.
+//! The ten requests, drawn before they are timed.
 
 use super::ids::{FIRST_KIND, IdPurpose};
 use super::payload::Motifs;
@@ -11,11 +11,11 @@ use kvdyno_record::graph::Graph;
 use kvdyno_record::workload::{MixEntry, Op, Role};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Requests of one block at most.
+/// The most requests of one block.
 pub(super) const STEPS_MAX: usize = 512;
 
-/// A share of the links that a request asks for that are there, roughly: of those drawn, as many
-/// were loaded.
+/// The rough share of existing links among those that a request is for: this share of the drawn
+/// links was loaded.
 #[derive(Clone, Copy)]
 struct Existing(f64);
 
@@ -24,7 +24,7 @@ const OF_UPDATES: Existing = Existing(0.9);
 const OF_DELETES: Existing = Existing(0.9);
 const OF_ADDS: Existing = Existing(0.05);
 
-/// Tries for a second id that a request does not have yet.
+/// The tries for a second id that a request does not have yet.
 const TRIES: usize = 100;
 
 /// One thread's requests.
@@ -55,9 +55,9 @@ impl<'p> Requests<'p> {
 
     pub(super) fn fill(&mut self, block: &mut GraphBlock, steps: usize) {
         for _ in 0..steps {
-            let drawn = self.rng.unit();
+            let quantile = self.rng.unit();
             let last = self.mix.len() - 1;
-            let slot = self.mix.partition_point(|(until, _)| *until <= drawn).min(last);
+            let slot = self.mix.partition_point(|(until, _)| *until <= quantile).min(last);
             let request = request(&self.mix[slot].1);
             let from = block.data.bytes.len();
             let action = self.prepare(request, slot, &mut block.data);
@@ -107,7 +107,7 @@ impl<'p> Requests<'p> {
         step
     }
 
-    /// A node and a type.
+    /// Draws a node and a type.
     fn draw_list_key(&mut self, purpose: IdPurpose) -> LinkKey {
         let id1 = self.case.ids.draw(purpose, &mut self.rng);
         LinkKey { id1, kind: FIRST_KIND + self.rng.below(Graph::TYPES), id2: 0 }
@@ -119,13 +119,13 @@ impl<'p> Requests<'p> {
         LinkKey { id2: link.id1 + self.rng.below(range), ..link }
     }
 
-    /// From how many second ids one is drawn: of a node without links, it is its own.
+    /// The number of second ids from which one is drawn. A node without links has one: its own id.
     fn range(&self, link: LinkKey, Existing(share): Existing) -> u64 {
         let links = self.case.links.count(link.id1, link.kind);
         ((1.0 / share * links as f64).ceil() as u64).max(1)
     }
 
-    /// Several links of a node, each another.
+    /// Draws several different links of a node.
     fn draw_several_links(&mut self, block: &mut Drawn, step: &mut GraphRequest) {
         let link = self.draw_list_key(IdPurpose::LinkRead);
         let count = draw(&self.case.graph.multiget, &mut self.rng);
@@ -148,7 +148,7 @@ impl<'p> Requests<'p> {
         (step.at, step.first, step.items) = (link, first as u32, count as u32);
     }
 
-    /// What a node or a link is to hold.
+    /// Draws the data of a node or a link.
     fn data(&mut self, node: bool, block: &mut Drawn, step: &mut GraphRequest) {
         let graph = &self.case.graph;
         let (size, motifs) = if node {
@@ -178,7 +178,7 @@ fn request(op: &Op) -> Request {
     }
 }
 
-/// Bytes beside the data, as they are counted in the size of a graph.
+/// The bytes of a request besides its data, as the size of a graph counts them.
 fn key_bytes(request: Request) -> u64 {
     match request {
         Request::AddLink => Graph::LINK_BYTES,

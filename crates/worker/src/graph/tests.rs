@@ -30,7 +30,7 @@ fn case(ids: u64) -> GraphCase {
     GraphCase::new(&graph(Degrees::Of2011, Split::Rounded, ids), Isolation::Transaction)
 }
 
-/// Every link once, whoever loads it, and every count with its last link.
+/// Every link is loaded once, by any thread, and every count with its last link.
 #[test]
 fn a_load_is_whole() {
     let case = case(5_000);
@@ -87,14 +87,14 @@ fn draw_block(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
     block
 }
 
-/// So many of those that are asked for are there as the definition says, of nodes that have links.
+/// Of the requested links of nodes that have links, as many exist as the definition says.
 #[test]
 fn links_are_there_as_often_as_is_said() {
     let case = case(100_000);
     for (op, share) in [(Op::DeleteLink, 0.9), (Op::UpdateLink, 0.9), (Op::AddLink, 0.05)] {
         let block = draw_block(&case, &op, 100_000);
         let keys = block.steps.iter().map(|step| step.action.at);
-        // Where rounding up the range does not show.
+        // Only nodes with so many links that rounding up the range does not show.
         let linked = keys.filter(|key| case.links.count(key.id1, key.kind) >= 20);
         let (mut all, mut existing) = (0.0, 0.0);
         for key in linked {
@@ -122,7 +122,7 @@ fn links_are_there_as_often_as_is_said() {
     }
 }
 
-/// The hottest ids, with their shares of a million draws of the original: it shuffles them so.
+/// The hottest ids are those of the original, with their shares of a million of its draws.
 #[test]
 fn the_hottest_ids_are_linkbenchs() {
     let of_many = [
@@ -151,10 +151,10 @@ fn the_hottest_ids_are_linkbenchs() {
     for (ids, vectors) in [(10_000_000, &of_many[..]), (100_000, &of_few[..])] {
         let case = case(ids);
         for (purpose, hottest) in vectors {
-            let drawn: Vec<u64> =
+            let draws: Vec<u64> =
                 (0..1_000_000).map(|_| case.ids.draw(*purpose, &mut rng)).collect();
             for &(id, share) in hottest {
-                let actual_share = drawn.iter().filter(|one| **one == id).count() as f64 / 1e6;
+                let actual_share = draws.iter().filter(|other| **other == id).count() as f64 / 1e6;
                 // Both are drawn: six deviations of the difference.
                 let near = 6.0 * (2.0 * share / 1e6_f64).sqrt();
                 assert!(

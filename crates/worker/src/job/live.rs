@@ -1,5 +1,5 @@
-//! How many records the database has after each phase, where that follows from what was written:
-//! no engine is asked, and no operation pays for it.
+//! The number of records in the database after each phase, where it follows from the writes. No
+//! engine is asked for it, and no operation pays for it.
 
 use crate::missing::MissingKeys;
 use crate::population::Population;
@@ -11,18 +11,18 @@ use kvdyno_record::protocol::Job;
 use kvdyno_record::replay::replays;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Phase};
 
-/// What is known of the records of a case.
+/// The state that is known of the records of a case.
 pub(super) struct LiveRecords {
     seat: RankId,
     is_graph: bool,
     has_gaps: bool,
-    /// Those of a load.
+    /// The records that the load writes.
     loaded: u64,
     is_known: bool,
 }
 
 impl LiveRecords {
-    /// Before the first phase of a job.
+    /// The state before the first phase of a job.
     pub(super) fn new(job: &Job, seat: RankId) -> Self {
         let records = job.data.records;
         let mut live = Self {
@@ -33,14 +33,14 @@ impl LiveRecords {
             is_known: true,
         };
         let mut before = job.phases_before.iter().filter_map(Phase::mix);
-        // Which keys another case wrote is not known here.
+        // The keys that another case wrote are not known here.
         let may_change =
             |mix| leaves_keys_out(job) || live.loses_count(mix) || adds_or_removes(mix);
         live.is_known = !before.any(|mix| writes(mix) && may_change(mix));
         live
     }
 
-    /// After a phase.
+    /// Returns this rank's number of records after a phase; none: it is not known.
     pub(super) fn count_after_phase(
         &mut self,
         phase: &Phase,
@@ -48,12 +48,13 @@ impl LiveRecords {
     ) -> Option<u64> {
         self.is_known &= !phase.mix().is_some_and(|mix| writes(mix) && self.loses_count(mix));
         let never_loaded = population.loaded_records().saturating_sub(self.loaded);
-        let ours = if self.seat.rank == 0 { never_loaded } else { 0 };
-        self.is_known.then(|| population.live_records().saturating_sub(ours))
+        let deducted = if self.seat.rank == 0 { never_loaded } else { 0 };
+        self.is_known.then(|| population.live_records().saturating_sub(deducted))
     }
 
-    /// Requests of a graph and of a trace have keys of their own; of a crew no rank knows which
-    /// keys the others deleted; which records have ended, only the engine knows.
+    /// Whether the number of records is unknown after this mix. Requests of a graph and of a trace
+    /// have keys of their own. In a crew, no rank knows which keys the others deleted. Only the
+    /// engine knows which records have expired.
     fn loses_count(&self, mix: &Mix) -> bool {
         self.is_graph
             || mix.roles.iter().any(|role| role.replay.is_some())
@@ -71,17 +72,17 @@ fn adds_or_removes(mix: &Mix) -> bool {
     mix.entries().any(|entry| matches!(entry.op, Op::Insert | Op::Delete))
 }
 
-/// The keys that are missing as soon as the database is loaded; none: all are there, and stay.
+/// Returns the keys that are missing once the database is loaded; none: all exist, and stay.
 pub(super) fn missing_keys(job: &Job, supply: &KeySupply) -> Option<MissingKeys> {
     let replayed = replays(&job.phases).chain(replays(&job.phases_before)).next().is_some();
     if job.data.graph.is_some() || replayed || !has_gaps(job) {
         return None;
     }
     let numbers = job.shape.records_max.max(job.data.records);
-    let drawn = find_load(job).filter(|(_, load)| load.order == LoadOrder::Drawn);
-    let Some((phase, load)) = drawn else { return Some(MissingKeys::none(numbers)) };
+    let drawn_load = find_load(job).filter(|(_, load)| load.order == LoadOrder::Drawn);
+    let Some((phase, load)) = drawn_load else { return Some(MissingKeys::none(numbers)) };
     let records = job.data.records;
-    // The load's own draws, once more.
+    // The draws of the load, repeated.
     let written = (0..load.threads).flat_map(|thread| {
         let share = (thread, load.threads);
         let rng = Rng::for_thread(job.data.seed, job.trial, phase, 0, share);
@@ -90,7 +91,7 @@ pub(super) fn missing_keys(job: &Job, supply: &KeySupply) -> Option<MissingKeys>
     Some(MissingKeys::all_but(numbers, records, written))
 }
 
-/// Keys below the newest are missing, or will be.
+/// Whether keys below the newest are missing, or will be.
 fn has_gaps(job: &Job) -> bool {
     let mut entries = job.phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
     leaves_keys_out(job) || entries.any(|entry| entry.op == Op::Delete)
@@ -101,7 +102,7 @@ fn leaves_keys_out(job: &Job) -> bool {
     find_load(job).is_some_and(|(_, load)| leaves_out(load.order))
 }
 
-/// The load of the database, with its number among the phases of its case.
+/// Finds the load of the database, with its index among the phases of its case.
 fn find_load(job: &Job) -> Option<(u32, &Load)> {
     let mut numbered = (0..).zip(&job.phases_before).chain((0..).zip(&job.phases));
     numbered.find_map(|(number, phase)| match &phase.work {
@@ -163,7 +164,7 @@ mod tests {
         }
     }
 
-    /// The records after each phase of a job, of which nothing is done.
+    /// The records after each phase of a job, if no operation is performed.
     fn live_after_each(job: &Job, seat: RankId) -> Vec<Option<u64>> {
         let missing = missing_keys(job, &supply());
         let population = Population::new(RECORDS, seat).with_missing(missing);
@@ -172,7 +173,7 @@ mod tests {
     }
 
     /// Regression test for fault 10, with `fillrandom` as `db_bench` runs it: in the case that
-    /// loads, and in one that reads its database.
+    /// loads, and in a case that reads the database of another.
     #[test]
     fn a_random_fill_has_0632_of_its_records() {
         let own = job(Vec::new(), vec![load(LoadOrder::Drawn), measure(Op::Get)]);

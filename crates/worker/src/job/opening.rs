@@ -1,5 +1,5 @@
-//! Phases that open the engine again: once, or again and again, after a close or after a process
-//! that was writing was killed. The latter are timed from the call to the first answer.
+//! Phases that open the engine again: once, or many times, after a close or after a writing process
+//! was killed. The many openings are timed from the call to the first answer.
 
 use super::{Case, PhaseResult};
 use crate::clock::{Clock as _, unix_ns};
@@ -28,15 +28,15 @@ use std::time::Duration;
 /// The threads of the process that is killed.
 const WRITERS: u32 = 4;
 
-/// It is killed after so long.
+/// The time after which that process is killed.
 const WRITES_FOR: Duration = Duration::from_secs(1);
 
-/// It would end by itself long after that.
+/// The time after which that process would end by itself, much later.
 const WRITES_MAX: Duration = Duration::from_secs(3600);
 
 impl<G: GraphEngine> Case<'_, G> {
-    /// Opens the engine as often as the phase has operations. `None`: the program stopped it before
-    /// it began.
+    /// Opens the engine as often as the phase has operations. `None`: the program stopped the phase
+    /// before it began.
     pub(super) fn measure_openings(
         &mut self,
         index: u32,
@@ -51,7 +51,7 @@ impl<G: GraphEngine> Case<'_, G> {
         let (sender, packets) = channel();
         let time = TimeLine::new((0, 0), start, self.job.slice_ns, u64::MAX, sender);
         let tallies = vec![Tally::new(op.info(), Timing::Closed)];
-        // Its time line has the openings alone, without what is between them.
+        // The time line has the openings alone, without the time between them.
         let mut recorder = Recorder::new(tallies, time, start);
         let operations = mix.ends.operations.unwrap_or(1);
         let mut rng = self.plan.rng(index, 0, (0, 1));
@@ -97,8 +97,8 @@ impl<G: GraphEngine> Case<'_, G> {
         }))
     }
 
-    /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
-    /// is this phase's.
+    /// Closes the engine, lets the program evict its files, and opens it again. Writes of the close
+    /// count for this phase.
     pub(super) fn evict(&mut self) -> Result<PhaseResult> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         self.close()?;
@@ -114,8 +114,8 @@ impl<G: GraphEngine> Case<'_, G> {
         })
     }
 
-    /// Closes the engine, lets another process write to the database until it is killed where the
-    /// operation says so, and lets the program evict the files.
+    /// Closes the engine and lets the program evict the files. If the operation is a recovery,
+    /// another process writes to the database in between, until it is killed.
     fn close_before(&mut self, index: u32, number: u64, op: &Op) -> Result<()> {
         let Some(took_ns) = self.close_engine()? else { return Ok(()) };
         usage::return_free_memory();
@@ -172,7 +172,7 @@ fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, dir: &Path) -
     let mut child = command.spawn()?;
     let written = write_for_a_while(&mut child, &line);
     child.kill()?;
-    // Only now its input is closed, at which it would end by itself.
+    // Its input stays open until now: at the end of its input the process would end by itself.
     let status = child.wait()?;
     if written.is_err() && status.signal() != Some(libc::SIGKILL) {
         let what = format!("expected it to run until it is killed, found {status}");
@@ -193,7 +193,7 @@ fn writing_job(job: &Job, index: u32, number: u64, writes: u64, dir: &Path) -> J
         phases: vec![Phase::new("writing", work)],
         phases_before: before.collect(),
         dir: dir.to_owned(),
-        // Each of a phase draws other keys.
+        // Each such process of a phase draws other keys.
         trial: job.trial.wrapping_mul(1 << 16).wrapping_add(number as u32),
         recordings: Vec::new(),
         ..job.clone()

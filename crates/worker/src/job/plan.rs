@@ -1,5 +1,5 @@
-//! The roles of a case's phases, and what their threads draw from. Nothing here depends on the
-//! engine, so it is compiled once.
+//! The roles of a case's phases, and the sources of their threads. Nothing here depends on the
+//! engine, so this module is compiled once.
 
 use crate::chooser::Keyspace;
 use crate::graph::{self, GraphCase};
@@ -20,17 +20,17 @@ use kvdyno_record::replay::replays;
 use kvdyno_record::steady::EndRule;
 use kvdyno_record::workload::{self, Load, Mix, Op, Phase, Role, Size};
 
-/// What is drawn from.
+/// The part of a case that the roles of its phases are made from.
 pub(super) struct Plan<'j> {
     pub(super) job: &'j Job,
     pub(super) seat: RankId,
     pub(super) supply: KeySupply,
     pub(super) population: &'j Population,
-    /// Of data that is a graph.
+    /// The graph; none: the data is records.
     pub(super) graph: Option<&'j GraphCase>,
 }
 
-/// Where a job's keys and values come from.
+/// Returns the supply of a job's keys and values.
 pub(super) fn key_supply(job: &Job) -> Result<KeySupply> {
     let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     Ok(KeySupply {
@@ -54,7 +54,7 @@ impl<'j> Plan<'j> {
     ) -> RoleSpec<Source<'j>> {
         let writes = Size::Fixed { bytes: load.batch.into() };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
-        let ours = || self.seat.threads(load.threads);
+        let threads = || self.seat.threads(load.threads);
         RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.info()],
@@ -63,13 +63,13 @@ impl<'j> Plan<'j> {
             think_ns: None,
             on: sources.len(),
             sources,
-            seeds: ours().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
-            first: ours().start,
+            seeds: threads().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
+            first: threads().start,
             threads_total: load.threads,
         }
     }
 
-    /// Links by the threads of the load, nodes by one more.
+    /// The roles of a graph's load: its threads load links, and one more thread loads nodes.
     pub(super) fn graph_loaders(
         &self,
         graph: &'j GraphCase,
@@ -97,7 +97,7 @@ impl<'j> Plan<'j> {
         TeamSpec::new(specs, task)
     }
 
-    /// Sources of operations that are drawn.
+    /// Returns a function that makes sources of drawn operations.
     pub(super) fn mix_source(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let (supply, population) = (self.supply.clone(), self.population);
@@ -115,17 +115,17 @@ impl<'j> Plan<'j> {
     ) -> Vec<RoleSpec<S>> {
         let spec = |(role_index, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, role_index as u64 * 2 + salt, (t, role.threads));
-            let ours = || self.seat.threads(role.threads);
+            let threads = || self.seat.threads(role.threads);
             RoleSpec {
                 name: role.name.clone(),
                 ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
                 rate: role.rate.clone(),
                 depth: role.depth,
                 think_ns: role.think_ns,
-                on: role.count_os_threads(ours().len() as u32) as usize,
-                sources: ours().map(|t| source(role, t, rng(0, t))).collect(),
-                seeds: ours().map(|thread| rng(1, thread)).collect(),
-                first: ours().start,
+                on: role.count_os_threads(threads().len() as u32) as usize,
+                sources: threads().map(|t| source(role, t, rng(0, t))).collect(),
+                seeds: threads().map(|thread| rng(1, thread)).collect(),
+                first: threads().start,
                 threads_total: role.threads,
             }
         };
@@ -143,7 +143,7 @@ impl<'j> Plan<'j> {
     }
 
     pub(super) fn load_task(&self, index: u32, phase: &Phase, load: &Load) -> Task {
-        // What was not written is missing.
+        // A record that was not written is missing.
         let errors_max = 0;
         let recorded = load.replay.as_ref().map(|replay| replay.requests);
         let total = Some(recorded.unwrap_or(self.job.data.loaded_items()));

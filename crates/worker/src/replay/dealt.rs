@@ -1,4 +1,4 @@
-//! What one thread is dealt of a trace, and how its blocks are prepared from that.
+//! The requests of a trace that one thread gets, and the preparation of its blocks from them.
 
 use super::{Batch, Deal, ReplayRequest, Work, actions};
 use crate::block::Step;
@@ -14,20 +14,20 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 pub(crate) struct Dealt {
     supply: KeySupply,
     rng: Rng,
-    /// By slot: what is done, and whether it comes with a value.
+    /// The action of each slot, and whether it comes with a value.
     actions: Vec<(Action, bool)>,
     by_time: bool,
-    /// Requests are of a drive.
+    /// Whether requests are for a drive.
     of_drive: bool,
-    /// Requests of one step.
+    /// The number of requests of one step.
     each: usize,
     version: u32,
-    /// By how much a block's version is above the one before: what a load writes is all of one.
+    /// The difference between the versions of two blocks; 0 in a load, which writes one version.
     newer: u32,
     batches: Receiver<Batch>,
     used: Sender<Batch>,
     batch: Batch,
-    /// The next one in the batch.
+    /// The index of the next request in the batch.
     next: usize,
     requested: bool,
 }
@@ -62,8 +62,9 @@ impl Dealt {
         }
     }
 
-    /// Prepares what is at hand, up to `steps` operations; waits where that is nothing, but for the
-    /// first time: then other threads are not at work yet, and take nothing from the dealer.
+    /// Prepares the requests at hand, up to `steps` operations. If there are none, it waits for a
+    /// batch, except the first time: then other threads do not run yet, and take nothing from the
+    /// dealer.
     pub(crate) fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
         block.clear();
         let first_time = !std::mem::replace(&mut self.requested, true);
@@ -92,7 +93,7 @@ impl Dealt {
         }
     }
 
-    /// Whether [`Self::fill`] would not wait: there is something, or there never will be.
+    /// Whether [`Self::fill`] would not wait: a request is at hand, or there are no more.
     pub(crate) fn is_ready(&mut self) -> bool {
         while self.next == self.batch.len() {
             match self.batches.try_recv() {
@@ -104,7 +105,7 @@ impl Dealt {
         true
     }
 
-    /// The next batch. False: there is none.
+    /// Waits for the next batch. False: there is none.
     fn next_batch(&mut self) -> bool {
         let Ok(batch) = self.batches.recv() else { return false };
         self.replace(batch);
@@ -112,7 +113,7 @@ impl Dealt {
     }
 
     fn replace(&mut self, batch: Batch) {
-        // It stays unused where the trace is read to its end.
+        // Sending fails once the trace has been read to its end and the dealer is gone.
         let _ = self.used.send(std::mem::replace(&mut self.batch, batch));
         self.next = 0;
     }
@@ -139,7 +140,8 @@ impl Dealt {
             if has_value {
                 let (number, bytes, arena) = (request.number, request.bytes, &mut data.arena);
                 let stored = match bytes {
-                    // Of a drive, nothing; of a key, an unknown length.
+                    // No bytes: for a drive, nothing to write; for a key, a value of unknown
+                    // length.
                     0 if self.of_drive => ValueAt::default(),
                     _ => supply.values.prepare_long(number, *version, bytes, rng, arena),
                 };
@@ -166,7 +168,7 @@ impl Dealt {
         self.next += prepared;
     }
 
-    /// How many requests are due before `until_ns` that were never prepared.
+    /// Counts the requests that are due before `until_ns` and were never prepared.
     pub(crate) fn count_unprepared(&mut self, until_ns: u64) -> u64 {
         let mut due_count = 0;
         loop {
@@ -183,7 +185,7 @@ impl Dealt {
         &self.supply
     }
 
-    /// Requests of one step.
+    /// The number of requests of one step.
     pub(crate) fn requests_per_step(&self) -> usize {
         self.each
     }

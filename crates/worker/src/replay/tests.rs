@@ -1,4 +1,4 @@
-//! What is dealt, to whom and in which order.
+//! The requests that are dealt, their threads and their order.
 
 use super::*;
 
@@ -14,7 +14,7 @@ use std::path::Path;
 
 const MS: u64 = 1_000_000;
 
-/// Request `n` is made at `n` ms, to `key(n)`, with `n + 1` bytes.
+/// Writes a trace: request `n` is made at `n` ms, to `key(n)`, with `n + 1` bytes.
 fn written(path: &Path, requests: u64, key: impl Fn(u64) -> u64) -> (Replay, Role) {
     let request = |n: u64| {
         let op = if n.is_multiple_of(3) { Op::Put } else { Op::Get };
@@ -23,7 +23,7 @@ fn written(path: &Path, requests: u64, key: impl Fn(u64) -> u64) -> (Replay, Rol
     written_as(path, Kind::Keys, (0..requests).map(request))
 }
 
-/// The same of requests with their keys and bytes.
+/// Writes a trace of requests with their keys and bytes.
 fn written_as(
     path: &Path,
     kind: Kind,
@@ -56,18 +56,18 @@ fn written_as(
     (replay, Role::new("clients", 1, header.ops.keys().map(entry).collect()))
 }
 
-/// All that each of `threads` prepares: numbers, slots and times.
+/// Returns everything that each of `threads` prepares: numbers, slots and times.
 fn dealt(replay: &Replay, role: &Role, threads: u64, most: u64) -> Vec<Vec<(u64, u8, u64)>> {
     dealt_of(&Deal { requests: most, ..whole(replay, role, threads as u32) })
 }
 
-/// All of a trace for all of some threads.
+/// The deal of a whole trace to all threads.
 fn whole<'d>(replay: &'d Replay, role: &'d Role, threads: u32) -> Deal<'d> {
     let (work, requests) = (Work::Mix(&role.mix), replay.requests);
     Deal { replay, work, requests, threads: 0..threads, threads_total: threads, data_bytes: 0 }
 }
 
-/// All that each thread prepares of a deal.
+/// Returns everything that each thread prepares of a deal.
 fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
     let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let (dealer, hands) = open(deal, &supply(), rngs).unwrap();
@@ -112,14 +112,15 @@ fn each_key_has_one_thread_and_its_order() {
         let ops_of = |all: &[(u64, u8, u64)]| -> Vec<u8> {
             all.iter().filter(|request| request.0 == number).map(|request| request.1).collect()
         };
-        let those: Vec<_> = apart.iter().map(|one| ops_of(one)).filter(|o| !o.is_empty()).collect();
-        assert!(those.len() <= 1);
-        assert_eq!(those.concat(), ops_of(&alone));
+        let lists: Vec<_> = apart.iter().map(|one| ops_of(one)).filter(|o| !o.is_empty()).collect();
+        assert!(lists.len() <= 1);
+        assert_eq!(lists.concat(), ops_of(&alone));
     }
     assert_eq!(dealt(&replay, &role, 2, 1_234).concat().len(), 1_234);
 }
 
-/// A key that all ask for is one thread's: the others have nothing, and hold up nobody.
+/// If all requests are for one key, one thread has them all. The others have none, and delay
+/// nothing.
 #[test]
 fn threads_without_a_key_wait_for_the_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -142,7 +143,7 @@ fn by_its_times_a_request_is_due_and_what_is_left_is_counted() {
     let dealing = std::thread::spawn(move || dealer.run(Scripted::default()));
     let (mut hand, mut block) = (hands.remove(0), KeyedBlock::default());
     hand.fill(&mut block, 16);
-    // Half a millisecond apart: those of one.
+    // Requests are half a millisecond apart: a block has those of one millisecond.
     assert_eq!(block.steps.len(), 3);
     assert_eq!(hand.count_unprepared(100 * MS), 200 - 3);
     drop(hand);
@@ -170,7 +171,7 @@ fn ranks_share_a_trace_by_its_keys() {
     assert!(apart.iter().all(|one| one.len() > 5_000));
 }
 
-/// The requests of a drive as they are performed: what, where, how many bytes.
+/// Returns the requests of a drive as they are performed: action, offset and bytes.
 fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
     let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let supply = KeySupply { values: Values::without_headers(1 << 20), ..supply() };
@@ -219,7 +220,7 @@ fn requests_of_a_drive_keep_their_places_and_lengths() {
         .collect::<Vec<_>>();
     assert_eq!(of_drive(&whole(&replay, &role, 1)), [as_recorded]);
 
-    // A flush is its write's thread's, and so are all requests that begin in one region.
+    // A flush goes to the thread of its write, and requests that begin in one region to one thread.
     let apart = of_drive(&whole(&replay, &role, 3));
     let with = |action| apart.iter().position(|one| one.iter().any(|(a, ..)| *a == action));
     let flushes = apart.iter().find(|one| one.iter().any(|(a, ..)| *a == Action::Flush)).unwrap();
@@ -230,7 +231,7 @@ fn requests_of_a_drive_keep_their_places_and_lengths() {
     replay.drive = Some(OfDrive { multiple_of: 512, fold: true });
     let folded = of_drive(&Deal { data_bytes: 2 * MIB, ..whole(&replay, &role, 1) }).remove(0);
     let places: Vec<_> = folded.iter().map(|(_, offset, _)| *offset).collect();
-    // The discard is longer than all there is.
+    // The discard is longer than all data.
     assert_eq!(places, [5 * 512, MIB, 0, 0, MIB, 0]);
     assert!(folded.iter().all(|(_, offset, bytes)| offset + bytes <= 2 * MIB), "{folded:?}");
 }
@@ -262,7 +263,7 @@ fn a_load_writes_what_is_read_before_it_is_written() {
         assert!(source.fill(&mut block, 10));
         assert_eq!(block.data.numbers, [9, 1, 3, 0]);
         let lengths: Vec<_> = block.data.values.iter().map(|value| value.bytes).collect();
-        // Of the scan it is not known: drawn.
+        // The scan's value length is unknown, so it is drawn.
         assert_eq!(lengths, [70, 20, 8, 12]);
         assert_eq!(block.steps.iter().map(|s| s.action.items).collect::<Vec<_>>(), steps);
         let bytes: u64 = block.steps.iter().map(|step| step.write_bytes).sum();
@@ -272,7 +273,7 @@ fn a_load_writes_what_is_read_before_it_is_written() {
     }
 }
 
-/// What was whole is done, the threads come to their end, and the damage is told.
+/// The undamaged blocks are performed, the threads come to their end, and the damage is reported.
 #[test]
 fn a_damaged_trace_ends_those_who_wait_for_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -283,7 +284,7 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
     bytes[middle..middle + 64].fill(0xaa);
     std::fs::write(&path, bytes).unwrap();
     let rngs = (0..2).map(|thread| Rng::new(&[thread]));
-    // Checksums of blocks are as they were: only reading one shows it.
+    // The checksums of blocks are unchanged: only reading the block shows the damage.
     let (dealer, hands) = open(&whole(&replay, &role, 2), &supply(), rngs).unwrap();
     std::thread::scope(|scope| {
         let dealing = scope.spawn(move || dealer.run(Scripted::default()));

@@ -1,5 +1,5 @@
-//! Other programs' random numbers, where what they drew has to be drawn again: the one of C++ that
-//! `db_bench` calls `Random64`, and that of Java.
+//! The random number generators of other programs, whose draws have to be repeated: the one of C++
+//! that `db_bench` calls `Random64`, and the one of Java.
 
 /// `std::mt19937_64` (M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998;
 /// 64 bits: T. Nishimura, ACM TOMACS 10(4), 2000).
@@ -33,7 +33,7 @@ impl Mersenne {
         temper(self.state[self.index - 1])
     }
 
-    /// The first number after `seed`, which half of the state is enough for.
+    /// Returns the first number after `seed`, for which half of the state is enough.
     pub(crate) fn first_number(seed: u64) -> u64 {
         let second = seed_word(seed, 1);
         let far = (2..=HALF).fold(second, seed_word);
@@ -85,7 +85,7 @@ impl JavaRandom {
         loop {
             let bits = self.next();
             let number = bits % n;
-            // What is over after the last whole n is drawn again.
+            // Bits beyond the last whole multiple of n are drawn again.
             if bits - number + (n - 1) < 1 << 31 {
                 return number;
             }
@@ -97,7 +97,7 @@ impl JavaRandom {
 mod tests {
     use super::*;
 
-    /// The standard's own: the 10000th number of a generator that nobody seeded (5489).
+    /// The standard's own test: the 10000th number of a generator with the default seed (5489).
     #[test]
     fn the_twister_is_cpps() {
         let mut twister = Mersenne::new(5489);
@@ -109,17 +109,17 @@ mod tests {
         }
     }
 
-    /// As Java 17 prints them.
+    /// The numbers that Java 17 prints.
     #[test]
     fn javas_numbers_are_javas() {
-        let drawn = |seed, n| {
+        let draw_five = |seed, n| {
             let mut random = JavaRandom::new(seed);
             [0; 5].map(|_| random.below(n))
         };
-        assert_eq!(drawn(42, 100), [30, 63, 48, 84, 70]);
-        assert_eq!(drawn(20_343_988_438_726_021, 9_765), [347, 5_629, 1_728, 6_331, 8_819]);
-        assert_eq!(drawn(53_238_253_823_453, 1_024), [909, 20, 21, 514, 298]);
+        assert_eq!(draw_five(42, 100), [30, 63, 48, 84, 70]);
+        assert_eq!(draw_five(20_343_988_438_726_021, 9_765), [347, 5_629, 1_728, 6_331, 8_819]);
+        assert_eq!(draw_five(53_238_253_823_453, 1_024), [909, 20, 21, 514, 298]);
         let redrawn = [1_371_249_164, 20_678_044, 747_989_380, 1_053_566_254, 1_222_239_534];
-        assert_eq!(drawn(7, 1_500_000_001), redrawn);
+        assert_eq!(draw_five(7, 1_500_000_001), redrawn);
     }
 }

@@ -18,19 +18,20 @@ pub(crate) struct LoadRange {
     pub(super) batch: u32,
 }
 
-/// Names the draws of a load.
+/// The seed of the draws of a load.
 const DRAWN: u64 = 0x6472_6177;
 
-/// Names the order of a random load: popular keys are chosen by the seed alone, and would otherwise
-/// be those that were loaded first.
+/// The seed of the order of a random load. Popular keys are chosen by the data's seed alone, and
+/// would otherwise be those that were loaded first.
 const ORDER: u64 = 0x6f72_6465;
 
-/// Which number a place of a load's order has.
+/// The order of a load: the number at each place.
 #[derive(Debug)]
 enum Order {
     Sequential,
     Random(Bijection),
-    /// One of so many, each time anew; by draws of its own, or a reader would draw the same keys.
+    /// A random number below this, drawn anew each time. The load has its own draws, as a reader
+    /// would otherwise draw the same keys.
     Drawn(u64, Rng),
 }
 
@@ -74,7 +75,7 @@ impl LoadRange {
         }
     }
 
-    /// The numbers that it writes, in their order.
+    /// Returns the numbers that this share writes, in their order.
     pub(crate) fn numbers(self) -> impl Iterator<Item = u64> {
         let Self { numbers_left, mut order, .. } = self;
         numbers_left.map(move |place| order.number(place))

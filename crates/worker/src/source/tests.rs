@@ -1,4 +1,4 @@
-//! What sources prepare.
+//! The blocks that sources prepare.
 
 use super::*;
 use crate::bijection::Bijection;
@@ -36,8 +36,8 @@ fn a_load_writes_each_key_once() {
     }
 }
 
-/// Else they would lie side by side in a heap, and an engine that keeps the order of inserts would
-/// have its hot set in a few pages.
+/// Otherwise hot keys would lie side by side in a heap, and an engine that keeps the order of
+/// inserts would have its hot set in a few pages.
 #[test]
 fn hot_keys_are_not_those_loaded_first() {
     let order = loaded(LoadOrder::Random, 1, 1);
@@ -72,7 +72,7 @@ fn a_walk_needs_no_keys() {
     assert!(block.steps.len() == 100 && block.data.numbers.is_empty());
 }
 
-/// As fio: before an operation, where the number of writes so far is a multiple.
+/// As in fio, a flush comes before an operation where the number of writes so far is a multiple.
 #[test]
 fn a_flush_follows_the_last_of_some_writes_and_reads_after_it() {
     let mut flushes = Flushes { slot: 2, every: 2, writes: 0, flushed: false };
@@ -132,7 +132,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
     }
 }
 
-/// Of each operation its own number, and as many writes as the record says.
+/// Each operation has its own number of keys, and as many writes as the record says.
 #[test]
 fn operations_take_as_many_keys_as_are_drawn() {
     let keys = Size::Geometric { p: 0.25, min: 2, max: 9 };
@@ -156,7 +156,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
     let population = Population::new(100, RankId::ALONE);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
     let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
-    // Of the mean, 4.6 keys, so many fit into a block.
+    // So many operations of the mean, 4.6 keys, fit into a block.
     assert_eq!(source.steps_max(), 4_096 / 5);
     let mut counts = [0u32; 10];
     for _ in 0..100 {
@@ -179,7 +179,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
     assert!((mean - keys.mean()).abs() < 6.0 * 2.4 / 50_000f64.sqrt(), "{mean}");
 }
 
-/// Readers of a crew look up what was loaded and what their own rank has inserted, by its keys.
+/// Readers of a crew look up loaded keys and keys that their own rank has inserted.
 #[test]
 fn a_rank_reads_and_inserts_its_own_keys() {
     let mix = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
@@ -217,7 +217,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
     assert!(inserted.len() > 500, "{}", inserted.len());
 }
 
-/// Keys that are written again are there again.
+/// Keys that are written again exist again.
 #[test]
 fn what_is_deleted_is_missing_until_it_is_written() {
     let entry = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
@@ -240,7 +240,7 @@ fn what_is_deleted_is_missing_until_it_is_written() {
     let deleted = run(Op::Delete, 80, 70, &[3]);
     assert!((40..69).contains(&deleted), "some are drawn twice: {deleted}");
     assert_eq!(population.live_records(), 100 - deleted);
-    // By the same draws: what was deleted is written, and one more that was not.
+    // The same draws write all deleted keys, and one more that was not deleted.
     run(Op::Update, 80, 70, &[]);
     assert_eq!(population.live_records(), 100);
     run(Op::Insert, 10, 8, &[2]);

@@ -1,5 +1,5 @@
-//! One thread of a team, alone on one of the system's or one of several clients that share it: from
-//! its session to its last slice.
+//! One thread of a team, from its session to its last slice. It has a system thread of its own, or
+//! is one of several clients that share one.
 
 use crate::calls::{self, BLOCK_NS};
 use crate::clock::Clock;
@@ -30,7 +30,7 @@ pub(crate) struct ThreadSpec {
     pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
-/// A thread of a role's: alone on one of the system's, or a client that shares one.
+/// A thread of a role: alone on a system thread, or a client that shares one.
 pub(crate) struct Client<S> {
     pub(crate) spec: ThreadSpec,
     pub(crate) source: S,
@@ -46,12 +46,12 @@ pub(crate) struct ThreadResult {
     pub(crate) own_ns: u64,
     pub(crate) paused_ns: u64,
     pub(crate) paused_runqueue_ns: u64,
-    /// Of those that share a thread, the first has what all used.
+    /// The usage of the system thread; the first of its clients has the usage of all, others none.
     pub(crate) usage: Option<ThreadsUsage>,
     pub(crate) requests: Option<Spool>,
 }
 
-/// One thread of the system, from its clients' sessions to their last slices.
+/// The work of one system thread, from its clients' sessions to their last slices.
 pub(crate) fn work<K: Kind, C: Clock>(
     engine: &K::Engine,
     clock: C,
@@ -60,16 +60,16 @@ pub(crate) fn work<K: Kind, C: Clock>(
     shared: &Shared,
 ) -> Vec<ThreadResult> {
     let open_client = |client| OpenClient::<K>::new(engine, client, task, shared);
-    let mut open_client: Vec<_> = clients.into_iter().map(open_client).collect();
+    let mut open_clients: Vec<_> = clients.into_iter().map(open_client).collect();
     shared.ready.wait();
     shared.ready.wait();
-    // A thread that wakes late has waited since the start.
+    // For a thread that wakes late, the time since the start counts as well.
     let before = usage::read_thread(clock.now().min(shared.start.load(Relaxed)));
     let work = |client: OpenClient<'_, '_, K>| client.work(clock, task, shared);
-    let mut results = match (open_client.pop(), open_client.is_empty()) {
+    let mut results = match (open_clients.pop(), open_clients.is_empty()) {
         (Some(alone), true) => vec![work(alone)],
         (last, _) => {
-            let clients = open_client.into_iter().chain(last);
+            let clients = open_clients.into_iter().chain(last);
             let turn = |client| -> ClientWork<'_> { Box::new(move || work(client)) };
             run_clients(clients.map(turn).collect(), shared)
         }
@@ -95,7 +95,7 @@ fn run_clients(clients: Vec<ClientWork<'_>>, shared: &Shared) -> Vec<ThreadResul
     })
 }
 
-/// A client that has a session, or none, and its first operations.
+/// A client with its session and its first operations, or with the error that prevented them.
 struct OpenClient<'e, 'p, K: Kind> {
     at_work: RunningThread<'e>,
     spec: ThreadSpec,
@@ -143,7 +143,7 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
             Ok(_) if start == 0 => recorder,
             Ok((handle, block, requests)) => {
                 recorder.requests = requests;
-                // An open loop waits for its first operation, and prepares it before.
+                // An open loop waits for its first operation by itself, and prepares before.
                 while pace.is_none() && clock.now() < start {
                     std::hint::spin_loop();
                 }
@@ -167,8 +167,8 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
     }
 }
 
-/// A thread that may still have something to do; ended by a panic as well, or the others would wait
-/// for its part for ever.
+/// Marks a thread as one that may still have work to do. A panic drops the mark too: otherwise the
+/// other threads would wait for this one's part for ever.
 struct RunningThread<'s> {
     shared: &'s Shared,
     role: usize,
@@ -200,7 +200,8 @@ impl ThreadSpec {
 }
 
 impl ThreadResult {
-    /// Of a thread that has ended. `left` are the recorded requests that were due and not prepared.
+    /// The result of a thread that has ended. `left` counts recorded requests that were due and not
+    /// prepared.
     pub(crate) fn new(
         role: usize,
         recorder: Recorder,
@@ -235,7 +236,7 @@ impl ThreadResult {
         }
     }
 
-    /// Adds its counts; returns its recording.
+    /// Adds the thread's counts to its role; returns the thread's recording.
     pub(crate) fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;

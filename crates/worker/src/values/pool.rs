@@ -7,22 +7,25 @@
 use crate::rng::Rng;
 use kvdyno_record::workload::ValueShape;
 
-/// Larger than the block or window of any engine's compression by default. A prime: values of one
-/// length begin at every offset before one comes back, after 16 GiB of 4 KiB each. That is the most
-/// that values without a copy can do: there are no more offsets to begin at.
+/// The size of the pool: larger than the block or window of any engine's compression by default. It
+/// is a prime, so that values of one length begin at every offset before one comes back, after 16
+/// GiB of 4 KiB each. Values without a copy cannot do more: there are no more offsets to begin at.
 pub(super) const POOL_BYTES: usize = 4_194_301;
 
-/// A random run and the zeros behind it. Long, because compressors differ in what the end of a run
-/// costs; four to a block of 4 KiB. A prime: values of one length have every share of zeros.
+/// The length of a random run and the zeros behind it. It is long, because compressors differ in
+/// what the end of a run costs; four fit in a block of 4 KiB. It is a prime, so that values of one
+/// length have every share of zeros.
 const PERIOD_BYTES: usize = 1021;
 
-/// What a compressor writes for a run of zeros: `zstd` 2 to 3 bytes, LZ4 6, and its own header.
+/// The bytes that a compressor writes for a run of zeros: `zstd` 2 to 3, LZ4 6, and its own header.
 const RUN_COST_BYTES: f64 = 8.0;
 
-/// What a cut through a run costs, in the mean of loads in key order (none) and in random order.
+/// The bytes that a cut through a run costs: the mean of loads in key order (none) and in random
+/// order.
 const CUT_COST_BYTES: f64 = 2.25;
 
-/// Bytes that compress to `shape.compress_to` of their length, in blocks of values of any order.
+/// Makes bytes that compress to `shape.compress_to` of their length, in blocks of values of any
+/// order.
 pub(super) fn compressible_bytes(bytes: usize, shape: &ValueShape, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(&[seed, 0x706f_6f6c]);
     let random = random_bytes_per_period(shape);
@@ -39,7 +42,7 @@ pub(super) fn compressible_bytes(bytes: usize, shape: &ValueShape, seed: u64) ->
     pool
 }
 
-/// Less than the share asked for, by what the compressor adds.
+/// The random bytes in a period: less than the requested share, by what the compressor adds.
 fn random_bytes_per_period(shape: &ValueShape) -> usize {
     let (period, share) = (PERIOD_BYTES as f64, shape.compress_to);
     if share >= 1.0 {
@@ -59,7 +62,7 @@ mod tests {
     use crate::bijection::Bijection;
     use kvdyno_record::workload::Size;
 
-    /// Values as an engine lays them: of one pass, in the order of their loading or of hashed keys.
+    /// Lays values out as an engine does: one pass, in the order of loading or of hashed keys.
     fn laid_out(bytes: u64, compress_to: f64, seed: u64, random: bool) -> Vec<u8> {
         let shape = ValueShape { size: Size::Fixed { bytes }, compress_to };
         let mut rng = Rng::new(&[seed, 3]);
@@ -73,7 +76,7 @@ mod tests {
         (0..count).flat_map(|place| value(place).to_vec()).collect()
     }
 
-    /// Compressed bytes of blocks over their bytes.
+    /// The ratio of compressed bytes to bytes of blocks.
     fn share(data: &[u8], block: usize, compress: impl Fn(&[u8]) -> usize) -> f64 {
         let blocks = data.chunks_exact(block);
         let all = blocks.len() * block;

@@ -1,4 +1,4 @@
-//! Compared with the original: YCSB's own generators from its jar, where Java and `mvn` are
+//! A comparison with the original: YCSB's own generators from its jar, where Java and `mvn` are
 //! installed.
 
 use super::*;
@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 const ITEMS: u64 = 1_000_000;
 const DRAWS: u64 = 2_000_000;
 
-/// The jar is kept beside what else is fetched, so that it is fetched once.
+/// Returns the path of the jar, which is stored beside fetched libraries, so that it is fetched
+/// once.
 fn jar() -> Result<PathBuf, String> {
     let dir = kvdyno_engine::library::store().with_file_name("tests");
     let jar = dir.join("core-0.17.0.jar");
@@ -31,7 +32,7 @@ fn jar() -> Result<PathBuf, String> {
     Ok(jar)
 }
 
-/// How often its generator drew each number; nothing where there is no Java.
+/// Counts how often YCSB's generator draws each number; none: there is no Java.
 fn count_ycsb_draws(generator: &str, test: &str) -> Option<Vec<u32>> {
     let driver = Path::new(env!("KVDYNO_SOURCE")).join("crates/worker/src/zipf/Draw.java");
     let counts = jar().and_then(|jar| {
@@ -65,7 +66,7 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
 }
 
 fn count_our_draws(choice: &Choice) -> Vec<u32> {
-    // Over exactly so many: what YCSB runs has one more (`CoreWorkload`).
+    // Exactly as many items as the generator is given: `CoreWorkload` would have one more.
     let keyspace = Keyspace { records: ITEMS, ycsb_items: ITEMS, absent: ITEMS, seed: 1 };
     let mut chooser = Chooser::new(choice, &keyspace, ITEMS, (0, 1));
     let (mut rng, mut counts) = (Rng::new(&[9]), vec![0; ITEMS as usize]);
@@ -75,7 +76,7 @@ fn count_our_draws(choice: &Choice) -> Vec<u32> {
     counts
 }
 
-/// Numbers by how often they were drawn, the hottest first.
+/// Returns the `n` numbers that were drawn most often, the hottest first.
 fn hottest(counts: &[u32], n: usize) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..counts.len()).collect();
     numbers.select_nth_unstable_by_key(n, |number| std::cmp::Reverse(counts[*number]));
@@ -85,33 +86,33 @@ fn hottest(counts: &[u32], n: usize) -> Vec<usize> {
 }
 
 /// The 100 hottest of either are as hot in the other, and so are all the rest together.
-fn assert_similar(ours: &[u32], theirs: &[u32]) {
+fn assert_similar(own: &[u32], ycsb: &[u32]) {
     let apart =
         |a: u32, b: u32| (f64::from(a) - f64::from(b)).abs() / f64::from(a + b).max(1.0).sqrt();
-    for number in hottest(ours, 100).into_iter().chain(hottest(theirs, 100)) {
-        let (a, b) = (ours[number], theirs[number]);
+    for number in hottest(own, 100).into_iter().chain(hottest(ycsb, 100)) {
+        let (a, b) = (own[number], ycsb[number]);
         assert!(apart(a, b) < 6.0, "{number}: {a} here, {b} there");
     }
     // Near ties may change places about the hundredth; those far above may not.
-    let shared = hottest(theirs, 100);
-    assert!(hottest(ours, 50).iter().all(|number| shared.contains(number)));
+    let shared = hottest(ycsb, 100);
+    assert!(hottest(own, 50).iter().all(|number| shared.contains(number)));
     let never = |counts: &[u32]| counts.iter().filter(|count| **count == 0).count() as u32;
-    assert!(apart(never(ours), never(theirs)) < 6.0, "{} and {}", never(ours), never(theirs));
+    assert!(apart(never(own), never(ycsb)) < 6.0, "{} and {}", never(own), never(ycsb));
     // Chi-square over a thousand neighbourhoods.
-    let cells = ours.chunks(1_000).zip(theirs.chunks(1_000));
+    let cells = own.chunks(1_000).zip(ycsb.chunks(1_000));
     let chi: f64 = cells.map(|(a, b)| apart(a.iter().sum(), b.iter().sum()).powi(2)).sum();
     assert!((chi - 1e3).abs() < 6.0 * 2e3f64.sqrt(), "chi-square of 1000 cells: {chi}");
 }
 
 #[test]
 fn ycsbs_hot_keys_are_ours() {
-    let Some(theirs) = count_ycsb_draws("scrambled", "ycsbs_hot_keys_are_ours") else { return };
-    let ours = count_our_draws(&Choice::YcsbZipfian);
-    assert_similar(&ours, &theirs);
-    for counts in [&ours, &theirs] {
+    let Some(ycsb) = count_ycsb_draws("scrambled", "ycsbs_hot_keys_are_ours") else { return };
+    let own = count_our_draws(&Choice::YcsbZipfian);
+    assert_similar(&own, &ycsb);
+    for counts in [&own, &ycsb] {
         let key = hottest(counts, 1)[0];
         assert_eq!(key, 377_211);
-        // What is hashed to the same key is a millionth of the rest.
+        // A millionth of the other ranks is hashed to the same key.
         let share = 1.0 / zeta(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA) + 1e-6;
         let (count, draws) = (f64::from(counts[key]), DRAWS as f64);
         let sigma = (share * (1.0 - share) / draws).sqrt();
@@ -131,7 +132,7 @@ fn ycsbs_ranks_and_newest_records_are_ours() {
     };
     let latest = Choice::Latest { theta: GrayZipf::YCSB_THETA, exact: false };
     for (generator, choice) in [("zipfian", ranks), ("latest", latest)] {
-        let Some(theirs) = count_ycsb_draws(generator, test) else { return };
-        assert_similar(&count_our_draws(&choice), &theirs);
+        let Some(ycsb) = count_ycsb_draws(generator, test) else { return };
+        assert_similar(&count_our_draws(&choice), &ycsb);
     }
 }

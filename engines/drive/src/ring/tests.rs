@@ -88,13 +88,13 @@ fn a_slot_is_refilled_while_the_other_answers_wait() {
     let Carrier::Uring(uring) = &mut ring.carrier else { panic!("{}", ring.how) };
     uring.enter(64).unwrap();
     let mut next = 64;
-    for shown in [2, 4, 8, 16, 16] {
+    for expected in [2, 4, 8, 16, 16] {
         let mut free = Vec::new();
         let count = ring.complete_with_data(|slot, result| {
             assert_eq!(result.map(<[u8]>::len), Ok(BLOCK));
             free.push(slot);
         });
-        assert_eq!((count, free.len()), (Ok(shown), shown));
+        assert_eq!((count, free.len()), (Ok(expected), expected));
         for slot in free {
             ring.read(slot, 0, offset(next), BLOCK).unwrap();
             next += 1;

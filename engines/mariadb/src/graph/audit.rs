@@ -1,4 +1,4 @@
-//! Counts and the links that they are of: two streams of one order, side by side.
+//! The audit of counts: counts and their links are two streams in one order, read side by side.
 
 use super::row::Row;
 use crate::connection::{Connection, Part, Progress};
@@ -11,7 +11,7 @@ const LINKED: &str = "SELECT id1, link_type, COUNT(*) FROM linktable \
                       FORCE INDEX (id1_type) WHERE visibility = 1 \
                       GROUP BY id1, link_type ORDER BY id1, link_type";
 
-/// In three columns, as the others.
+/// The number of nodes, in three columns as the other queries have.
 const NODES: &str = "SELECT COUNT(*), COUNT(*), COUNT(*) FROM nodetable";
 
 /// Shows every node and type of both streams, until `go_on` returns false. Returns the number of
@@ -43,7 +43,7 @@ fn read_u64(row: &mut Row<'_>) -> Result<u64> {
 struct Stream {
     connection: Connection,
     progress: Progress,
-    /// Takes the number, which is of another type in each.
+    /// Reads the number, whose type depends on the query.
     number: fn(&mut Row<'_>) -> Result<u64>,
 }
 

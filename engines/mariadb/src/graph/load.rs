@@ -1,4 +1,4 @@
-//! A part of a load: rows by the hundred in one transaction.
+//! Loads of chunks: rows by the hundred in one transaction.
 
 use super::Handle;
 use crate::connection::{Connection, Parameter, Statement};
@@ -7,10 +7,11 @@ use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Chunk, Count, Link, Node};
 use kvdyno_engine::server::Answers as _;
 
-/// Rows of one statement: each is prepared once, and a part of any length is few of them.
+/// The numbers of rows that a statement may have. Each is prepared once, and a chunk of any length
+/// takes few statements.
 const ROWS: [usize; 6] = [1_024, 256, 64, 16, 4, 1];
 
-/// Bytes of data in one statement, which is one packet.
+/// The most bytes of data in one statement, which is one packet.
 const BYTES_MAX: usize = 8 << 20;
 
 const NODES: &str = "INSERT INTO nodetable (id, type, version, time, data) VALUES ";

@@ -13,7 +13,7 @@ pub(crate) struct Row<'b> {
 
 impl<'b> Row<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
-        // Behind a zero and a byte of those that are NULL.
+        // The columns follow a zero, and a byte with a bit for each that is NULL.
         Self { rest: bytes.get(2..).unwrap_or_default() }
     }
 
@@ -23,17 +23,17 @@ impl<'b> Row<'b> {
         Ok(*head)
     }
 
-    /// A TINYINT.
+    /// Reads a TINYINT.
     pub(super) fn read_u8(&mut self) -> Result<u8> {
         self.read().map(|[byte]| byte)
     }
 
-    /// An INT.
+    /// Reads an INT.
     pub(super) fn read_u32(&mut self) -> Result<u32> {
         self.read().map(u32::from_le_bytes)
     }
 
-    /// A BIGINT.
+    /// Reads a BIGINT.
     pub(super) fn read_u64(&mut self) -> Result<u64> {
         self.read().map(u64::from_le_bytes)
     }
@@ -46,13 +46,13 @@ impl<'b> Row<'b> {
         Ok(&bytes[begin..])
     }
 
-    /// Type, version, time, data.
+    /// Reads a node: type, version, time, data.
     pub(super) fn node(&mut self) -> Result<Node<'b>> {
         let (kind, version) = (self.read_u32()?, self.read_u64()?);
         Ok(Node { kind, version, time: self.read_u32()?, data: self.bytes()? })
     }
 
-    /// Its second id, visibility, time, version, data.
+    /// Reads a link: its second id, visibility, time, version, data.
     pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
         let key = LinkKey { id1, kind, id2: self.read_u64()? };
         let (visible, time) = (self.read_u8()? == 1, self.read_u64()?);
@@ -60,12 +60,12 @@ impl<'b> Row<'b> {
     }
 }
 
-/// The number of changed rows in a statement's result.
+/// Returns the number of changed rows in a statement's result.
 pub(super) fn parse_changed_rows(reply: &[u8]) -> Result<u64> {
     parse_length(reply, 1).map(|(rows, _)| rows as u64).ok_or_else(unexpected_row_error)
 }
 
-/// Whether an update has found its row, which may have been as it was to be.
+/// Returns whether an update has found its row, even if it left the row unchanged.
 pub(super) fn has_matched_row(reply: &[u8]) -> bool {
     const NONE: &[u8] = b"Rows matched: 0 ";
     !reply.windows(NONE.len()).any(|words| words == NONE)

@@ -5,8 +5,8 @@ use crate::connection::{Connection, Statement};
 use crate::upkeep::Storage;
 use kvdyno_engine::Result;
 
-/// The statements that make the tables, where they are not there. Data are bytes: there they are
-/// text of Latin-1, which has as many.
+/// Returns the statements that create the tables if they are missing. Data are bytes: in
+/// `LinkBench` they are text of Latin-1, which has as many.
 pub(crate) fn tables(storage: Storage) -> [String; 3] {
     let engine = storage.name();
     let parts = match storage {
@@ -66,8 +66,8 @@ const LIST_LINKS: &str = "SELECT id2, visibility, time, version, data FROM linkt
                           FORCE INDEX (id1_type) WHERE id1 = ? AND link_type = ? AND \
                           time >= ? AND time <= ? AND visibility = 1 ORDER BY time DESC LIMIT ?";
 
-/// A write as one statement, and what its first has changed as its row. It stops where one of them
-/// fails, before the commit.
+/// Returns a write as one statement. Its row is the number of rows that its first part has changed.
+/// It stops where a part fails, before the commit.
 fn whole_statement(first: &str, rest: &str) -> String {
     format!(
         "BEGIN NOT ATOMIC DECLARE n BIGINT; START TRANSACTION; {first}; SET n = ROW_COUNT(); \
@@ -89,14 +89,14 @@ fn delete_whole() -> String {
 
 fn get_links(count: usize) -> String {
     let id2s = vec!["?"; count].join(",");
-    // Without it the optimiser may read a table that it takes for small as a whole.
+    // Without `FORCE INDEX` the optimiser may read the whole of a table that it takes for small.
     format!(
         "SELECT id2, visibility, time, version, data FROM linktable FORCE INDEX (PRIMARY) \
          WHERE link_type = ? AND id1 = ? AND id2 IN ({id2s})"
     )
 }
 
-/// What a handle has prepared.
+/// The statements that a handle has prepared.
 #[derive(Debug)]
 pub(crate) struct Statements {
     pub(super) begin: Statement,
@@ -115,10 +115,10 @@ pub(crate) struct Statements {
     pub(super) get_count: Statement,
     pub(super) put_count: Statement,
     pub(super) list_links: Statement,
-    /// Each in one round trip.
+    /// Whole writes, each in one round trip.
     pub(super) add_whole: Statement,
     pub(super) delete_whole: Statement,
-    /// By how many links are looked up.
+    /// Statements that look links up, by the number of links.
     get_links: [Option<Statement>; SOME + 1],
 }
 
@@ -148,7 +148,7 @@ impl Statements {
         })
     }
 
-    /// Looks so many links up.
+    /// Returns the statement that looks up `count` links.
     pub(super) fn get_links(
         &mut self,
         connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! Counts and the links that they are of: two streams of one order, side by side.
+//! The audit of counts: counts and their links are two streams in one order, read side by side.
 
 use super::documents::{parse_count, parse_id1_and_kind};
 use super::{COUNTS, LINKS};
@@ -9,14 +9,14 @@ use bson::RawDocument;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Audited, Links, side_by_side};
 
-/// Documents of a page, at most.
+/// The most documents in a page.
 const PAGE: i32 = 10_000;
 
-/// In the order of their names, which is that of nodes and types.
+/// All counts in the order of their names, which is that of nodes and types.
 const COUNTED: Find<'_> =
     Find { collection: COUNTS, sort: &[("_id", 1)], fields: &[], documents: PAGE, alone: false };
 
-/// In the order of the index by time, of which it has all.
+/// All links in the order of the index by time, which has all these fields.
 const LINKED: Find<'_> = Find {
     collection: LINKS,
     sort: &[("id1", 1), ("link_type", 1)],
@@ -34,13 +34,13 @@ pub(super) fn audit(
 ) -> Result<bool> {
     let mut counts = Stream::start(counted, &COUNTED, |filter| filter)?;
     let mut links = Stream::start(linked, &LINKED, |filter| {
-        // Of the index alone: it begins with the node.
+        // The index alone is read: it begins with the node.
         filter.document("id1", |id1| id1.long("$gte", 0)).int("visibility", 1)
     })?;
     let mut ahead = None;
     let grouped = || -> Result<Option<Links>> {
         let take = |links: &mut Stream| links.next(parse_id1_and_kind);
-        let Some(next) = ahead.take().map_or_else(|| take(&mut links), |it| Ok(Some(it)))? else {
+        let Some(next) = ahead.take().map_or_else(|| take(&mut links), |ids| Ok(Some(ids)))? else {
             return Ok(None);
         };
         let mut count = 1;
@@ -52,14 +52,14 @@ pub(super) fn audit(
             count += 1;
         }
     };
-    // One below zero is no number of links.
+    // A count below zero is no number of links.
     let counted = |document: &RawDocument| {
         parse_count(document).map(|(next, count)| (next, count.try_into().unwrap_or(u64::MAX)))
     };
     side_by_side(|| counts.next(counted), grouped, go_on, visit)
 }
 
-/// All that a find finds, document by document.
+/// The result of a find, document by document.
 struct Stream {
     connection: Connection,
     find: &'static Find<'static>,
@@ -76,7 +76,7 @@ impl Stream {
         Ok(Self { connection, find, page })
     }
 
-    /// What `read` makes of the next.
+    /// Returns the next document as `read` parses it; `None`: there is no more.
     fn next<T>(&mut self, read: impl Fn(&RawDocument) -> Result<T>) -> Result<Option<T>> {
         loop {
             let mut documents = self.connection.documents(&self.page);

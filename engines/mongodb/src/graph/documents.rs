@@ -7,12 +7,12 @@ use kvdyno_engine::graph::{Link, LinkKey, Node};
 use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Error, Result};
 
-/// Numbers of a document are signed.
+/// Returns a number as documents have it: signed.
 pub(super) fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// By type and both ids: a node's links of a type lie together.
+/// Returns the name of a link: type and both ids, so that a node's links of a type lie together.
 pub(super) fn link_key(link: LinkKey) -> [u8; 24] {
     let mut key = [0; 24];
     key[..8].copy_from_slice(&link.kind.to_be_bytes());
@@ -21,7 +21,7 @@ pub(super) fn link_key(link: LinkKey) -> [u8; 24] {
     key
 }
 
-/// By node and type.
+/// Returns the name of a count: node and type.
 pub(super) fn count_key(id: u64, kind: u64) -> [u8; 16] {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&id.to_be_bytes());
@@ -35,7 +35,7 @@ pub(super) fn link_ids(doc: Document<'_>, link: LinkKey) -> Document<'_> {
         .long("id2", to_i64(link.id2))
 }
 
-/// What a link has beside its ids.
+/// Writes the fields of a link besides its ids.
 pub(super) fn link_fields<'d>(doc: Document<'d>, link: &Link<'_>) -> Document<'d> {
     doc.int("visibility", link.visible.into())
         .int("version", link.version as i32)
@@ -47,26 +47,26 @@ pub(super) fn count_ids(doc: Document<'_>, id: u64, kind: u64) -> Document<'_> {
     doc.long("id", to_i64(id)).long("link_type", to_i64(kind))
 }
 
-/// What a node has beside its id and type.
+/// Writes the fields of a node besides its id and type.
 pub(super) fn node_fields<'d>(doc: Document<'d>, node: &Node<'_>) -> Document<'d> {
     doc.long("version", to_i64(node.version))
         .int("time", node.time as i32)
         .binary("data", node.data)
 }
 
-/// Of a command that changes one document: which, and how.
+/// Writes the list of a command that changes one document: `which` one, and `how`.
 pub(super) fn update<'d>(
     doc: Document<'d>,
     which: impl for<'f> Fn(Document<'f>) -> Document<'f>,
     how: impl for<'f> Fn(Document<'f>) -> Document<'f>,
     upsert: bool,
 ) -> Document<'d> {
-    doc.array("updates", std::iter::once(()), |one, ()| {
-        one.document("q", &which).document("u", &how).flag("upsert", upsert)
+    doc.array("updates", std::iter::once(()), |element, ()| {
+        element.document("q", &which).document("u", &how).flag("upsert", upsert)
     })
 }
 
-/// Of a command that removes one document: which.
+/// Writes the list of a command that removes one document: `which` one.
 pub(super) fn delete<'d>(
     doc: Document<'d>,
     which: impl for<'f> Fn(Document<'f>) -> Document<'f>,
@@ -95,21 +95,21 @@ pub(super) fn parse_link(document: &RawDocument, id1: u64, kind: u64) -> Result<
     })
 }
 
-/// Node and type, and how many links: below zero for a moment, where a link that is being added is
-/// hidden before it is counted.
+/// Returns node and type, and the number of links. It is below zero for a moment if a link that is
+/// being added is hidden before it is counted.
 pub(super) fn parse_count(document: &RawDocument) -> Result<((u64, u64), i64)> {
     let fields = Fields::parse(document)?;
     let node = (fields.number("id")?, fields.number("link_type")?);
     Ok((node, fields.signed_number("count")?))
 }
 
-/// Of a link: its node and type.
+/// Returns the node and the type of a link.
 pub(super) fn parse_id1_and_kind(document: &RawDocument) -> Result<(u64, u64)> {
     let fields = Fields::parse(document)?;
     Ok((fields.number("id1")?, fields.number("link_type")?))
 }
 
-/// Fields as they were met, so that a document is read once.
+/// The fields of a document in their order, so that it is read once.
 struct Fields<'d> {
     numbers: [(&'d str, i64); 6],
     count: usize,
@@ -148,7 +148,7 @@ impl<'d> Fields<'d> {
     }
 }
 
-/// The error for an unexpected document.
+/// Returns the error for an unexpected document.
 fn unexpected_document_error() -> Error {
     protocol_error("a document of other fields")
 }

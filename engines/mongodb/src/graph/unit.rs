@@ -19,7 +19,7 @@ use kvdyno_engine::graph::{Graph as _, Isolation, Link, LinkKey};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// What becomes of a link.
+/// The change of a link.
 pub(super) enum Change<'l> {
     Add(&'l Link<'l>),
     Hide { at: LinkKey, time: u64 },
@@ -40,7 +40,8 @@ impl Change<'_> {
         }
     }
 
-    /// What the count changes by, where the link was visible, hidden or not there before.
+    /// Returns by how much the count changes. `before`: whether the link was visible; `None`: it
+    /// was not there.
     fn count_delta(&self, before: Option<bool>) -> i64 {
         match self {
             Self::Add(_) => (before != Some(true)).into(),
@@ -49,16 +50,16 @@ impl Change<'_> {
     }
 }
 
-/// The transaction of a command.
+/// The part of a change that a command performs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Of nothing: it is done when it is answered.
+    /// The whole: the command is done when it is answered.
     Alone,
-    /// Of a change in two phases, of which it leaves a mark.
+    /// A part of a change in two phases, whose mark it leaves.
     Marked,
     /// A transaction's first command.
     First,
-    /// One of its others.
+    /// A transaction's later command.
     Later,
 }
 
@@ -69,19 +70,19 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Of a session that no other has.
+    /// Returns a unit with a session that no other has.
     pub(super) fn new() -> Self {
-        let drawn = [0_u8; 2].map(|_| RandomState::new().hash_one(()).to_be_bytes());
+        let halves = [0_u8; 2].map(|_| RandomState::new().hash_one(()).to_be_bytes());
         let mut session = [0; 16];
-        session[..8].copy_from_slice(&drawn[0]);
-        session[8..].copy_from_slice(&drawn[1]);
+        session[..8].copy_from_slice(&halves[0]);
+        session[8..].copy_from_slice(&halves[1]);
         // A random identifier (UUID version 4).
         session[6] = session[6] & 0x0f | 0x40;
         session[8] = session[8] & 0x3f | 0x80;
         Self { session, number: 0 }
     }
 
-    /// The name of the change in two phases.
+    /// Returns the name of the change in two phases.
     fn name(&self) -> [u8; 24] {
         let mut name = [0; 24];
         name[..16].copy_from_slice(&self.session);
@@ -165,7 +166,7 @@ impl Handle<'_> {
         })
     }
 
-    /// What follows the change of the link.
+    /// Performs the steps that follow the change of the link.
     fn finish(&mut self, change: &Change<'_>, before: Option<bool>, name: &[u8]) -> Result<()> {
         let (by, link) = (change.count_delta(before), change.key());
         if by != 0 {
@@ -181,7 +182,8 @@ impl Handle<'_> {
         self.delete_transaction(name)
     }
 
-    /// Of two concurrent inserts of a document, one must retry and finds it.
+    /// Repeats `once` after a conflict: of two concurrent inserts of a document, one must retry and
+    /// finds it.
     fn retry_conflicts(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         for _ in 1..TRIES {
             match once(self) {
@@ -207,7 +209,7 @@ impl Handle<'_> {
         applied.map(drop)
     }
 
-    /// Takes the mark of a change off.
+    /// Removes the mark of a change.
     fn unmark(&mut self, collection: &str, key: &[u8], name: &[u8]) -> Result<()> {
         let (keys, journaled) = (self.keys(), self.journaled);
         let result = self.connection.write(|doc| {
@@ -232,7 +234,8 @@ impl Handle<'_> {
         removed.map(drop)
     }
 
-    /// Writes or hides the link: whether it was visible before.
+    /// Writes or hides the link. Returns whether it was visible before; `None`: as in
+    /// [`Self::write`].
     fn change_link(&mut self, change: &Change<'_>, part: Part) -> Result<Option<bool>> {
         let (keys, name, changed_link) = (self.keys(), self.unit.name(), change.key());
         let (unit, journaled) = (&self.unit, self.journaled);
@@ -322,7 +325,7 @@ impl Handle<'_> {
     }
 }
 
-/// Of which change it is.
+/// Marks an update in two phases with its change.
 fn mark_pending<'d>(update: Document<'d>, part: Part, name: &[u8]) -> Document<'d> {
     if part != Part::Marked {
         return update;
@@ -330,7 +333,7 @@ fn mark_pending<'d>(update: Document<'d>, part: Part, name: &[u8]) -> Document<'
     update.document("$push", |push| push.binary("pending", name))
 }
 
-/// When it is answered, and the transaction that it is part of.
+/// Adds the write concern of a command, or the transaction that it is part of.
 fn add_concern_or_transaction<'d>(
     doc: Document<'d>,
     unit: &Unit,
@@ -343,7 +346,7 @@ fn add_concern_or_transaction<'d>(
     }
 }
 
-/// A server without transactions fails at the first begin.
+/// Explains the error of a server without transactions, which fails at the first begin.
 fn explain_unsupported(error: Error, part: Part) -> Error {
     if part != Part::First || error.class != ErrorClass::Unsupported {
         return error;

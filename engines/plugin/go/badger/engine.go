@@ -36,7 +36,7 @@ func open(o *kvdyno.Opening) (*database, error) {
 		"snappy": options.Snappy,
 		"zstd":   options.ZSTD,
 	}[o.Text("compression")]
-	opened := badger.DefaultOptions(o.Dir).
+	settings := badger.DefaultOptions(o.Dir).
 		WithLogger(nil).
 		WithSyncWrites(o.Durability == kvdyno.Commit).
 		WithMemTableSize(int64(o.Integer("mem_table_size"))).
@@ -49,9 +49,9 @@ func open(o *kvdyno.Opening) (*database, error) {
 		WithBlockCacheSize(int64(o.Integer("block_cache_size"))).
 		WithIndexCacheSize(int64(o.Integer("index_cache_size"))).
 		WithCompression(compression)
-	db, err := badger.Open(opened)
+	db, err := badger.Open(settings)
 	if err != nil {
-		return nil, classed(err)
+		return nil, classifyError(err)
 	}
 	return &database{db, o.Dir}, nil
 }
@@ -131,7 +131,7 @@ type session struct {
 	db *badger.DB
 	// The transaction under way.
 	under *badger.Txn
-	// Those of a walk.
+	// The transaction, iterator and direction of a walk.
 	walking *badger.Txn
 	records *badger.Iterator
 	reverse bool
@@ -150,13 +150,13 @@ func (s *session) Get(key []byte, show func([]byte)) (bool, error) {
 		if errors.Is(err, badger.ErrKeyNotFound) {
 			return false, nil
 		}
-		return false, classed(err)
+		return false, classifyError(err)
 	}
 	err = item.Value(func(value []byte) error {
 		show(value)
 		return nil
 	})
-	return true, classed(err)
+	return true, classifyError(err)
 }
 
 // GetForUpdate is a read: a transaction that writes fails if what it read was changed.
@@ -164,16 +164,16 @@ func (s *session) GetForUpdate(key []byte, show func([]byte)) (bool, error) {
 	return s.Get(key, show)
 }
 
-// In the transaction under way, or in one of its own.
+// update makes a change in the transaction under way, or in one of its own.
 func (s *session) update(change func(*badger.Txn) error) error {
 	if s.under != nil {
-		return classed(change(s.under))
+		return classifyError(change(s.under))
 	}
-	return classed(s.db.Update(change))
+	return classifyError(s.db.Update(change))
 }
 
-// Badger keeps the slices until the commit of another call.
-func (s *session) kept(slice []byte) []byte {
+// cloneForCommit copies a slice that Badger keeps until the commit, which is another call.
+func (s *session) cloneForCommit(slice []byte) []byte {
 	if s.under == nil {
 		return slice
 	}
@@ -181,12 +181,12 @@ func (s *session) kept(slice []byte) []byte {
 }
 
 func (s *session) Put(key, value []byte) error {
-	key, value = s.kept(key), s.kept(value)
+	key, value = s.cloneForCommit(key), s.cloneForCommit(value)
 	return s.update(func(tx *badger.Txn) error { return tx.Set(key, value) })
 }
 
 func (s *session) Remove(key []byte) error {
-	key = s.kept(key)
+	key = s.cloneForCommit(key)
 	return s.update(func(tx *badger.Txn) error { return tx.Delete(key) })
 }
 
@@ -216,7 +216,7 @@ func (s *session) Commit() error {
 	tx := s.under
 	s.under = nil
 	defer tx.Discard()
-	return classed(tx.Commit())
+	return classifyError(tx.Commit())
 }
 
 func (s *session) Rollback() {
@@ -230,7 +230,7 @@ func (s *session) Scan(r kvdyno.Range, show func(key, value []byte) bool) error 
 		tx = s.db.NewTransaction(false)
 		defer tx.Discard()
 	}
-	records := iterator(tx, r)
+	records := newIterator(tx, r)
 	defer records.Close()
 	for seek(records, r); records.Valid(); records.Next() {
 		item := records.Item()
@@ -244,14 +244,14 @@ func (s *session) Scan(r kvdyno.Range, show func(key, value []byte) bool) error 
 	return nil
 }
 
-func iterator(tx *badger.Txn, r kvdyno.Range) *badger.Iterator {
+func newIterator(tx *badger.Txn, r kvdyno.Range) *badger.Iterator {
 	options := badger.DefaultIteratorOptions
 	options.Reverse = r.Reverse
 	options.PrefetchSize = int(min(r.Limit, uint64(options.PrefetchSize)))
 	return tx.NewIterator(options)
 }
 
-// To the first record of the range.
+// seek moves to the first record of the range.
 func seek(records *badger.Iterator, r kvdyno.Range) {
 	if r.From == nil {
 		records.Rewind()
@@ -278,7 +278,7 @@ func (s *session) Walk(r kvdyno.Range, show func(key, value []byte) bool) error 
 		s.walking = s.db.NewTransaction(false)
 		all := r
 		all.Limit = uint64(badger.DefaultIteratorOptions.PrefetchSize)
-		s.records = iterator(s.walking, all)
+		s.records = newIterator(s.walking, all)
 		seek(s.records, r)
 	}
 	if r.From != nil && s.records.Valid() && bytes.Equal(s.records.Item().Key(), r.From) {
@@ -301,8 +301,8 @@ func (s *session) endWalk() {
 	s.records, s.walking = nil, nil
 }
 
-// What Badger refuses.
-func classed(err error) error {
+// classifyError gives a class to errors of Badger's own.
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -99,8 +99,8 @@ func (s *session) Get(key []byte, show func([]byte)) (bool, error) {
 	return value != nil, s.endRead(tx)
 }
 
-// Ends the transaction of a read, unless it is the one under way. None stays open between calls: a
-// writer that must grow the map waits for all readers.
+// endRead ends the transaction of a read, unless it is the one under way. None stays open between
+// calls: a writer that must grow the map waits for all readers.
 func (s *session) endRead(tx *bbolt.Tx) error {
 	if tx == s.under {
 		return nil
@@ -118,17 +118,17 @@ func (s *session) bucket(tx *bbolt.Tx) *bbolt.Bucket {
 	return bucket
 }
 
-// In the transaction under way, or in one of its own.
+// update makes a change in the transaction under way, or in one of its own.
 func (s *session) update(change func(*bbolt.Bucket) error) error {
 	if s.under != nil {
-		return classed(change(s.bucket(s.under)))
+		return classifyError(change(s.bucket(s.under)))
 	}
-	return classed(s.database.db.Update(func(tx *bbolt.Tx) error { return change(s.bucket(tx)) }))
+	return classifyError(s.database.db.Update(func(tx *bbolt.Tx) error { return change(s.bucket(tx)) }))
 }
 
 func (s *session) Put(key, value []byte) error {
 	if s.under != nil {
-		// bbolt keeps the value, but not the key, until the commit of another call.
+		// bbolt keeps the value, but not the key, until the commit, which is another call.
 		value = bytes.Clone(value)
 	}
 	return s.update(func(bucket *bbolt.Bucket) error { return bucket.Put(key, value) })
@@ -168,7 +168,7 @@ func (s *session) Commit() error {
 }
 
 func (s *session) Rollback() {
-	// Of a transaction that has not ended it cannot fail.
+	// The rollback of a transaction that has not ended cannot fail.
 	_ = s.under.Rollback()
 	s.under = nil
 }
@@ -193,7 +193,7 @@ func (s *session) Scan(r kvdyno.Range, show func(key, value []byte) bool) error 
 	return s.endRead(tx)
 }
 
-// To the first record of the range.
+// seek moves to the first record of the range.
 func seek(cursor *bbolt.Cursor, r kvdyno.Range) ([]byte, []byte) {
 	switch {
 	case r.From == nil && r.Reverse:
@@ -220,10 +220,10 @@ func step(cursor *bbolt.Cursor, reverse bool) ([]byte, []byte) {
 	return cursor.Next()
 }
 
-// What bbolt refuses.
-func classed(err error) error {
-	for _, refused := range []error{bolterrors.ErrKeyRequired, bolterrors.ErrKeyTooLarge, bolterrors.ErrValueTooLarge} {
-		if errors.Is(err, refused) {
+// classifyError gives a class to the errors with which bbolt refuses keys and values.
+func classifyError(err error) error {
+	for _, invalid := range []error{bolterrors.ErrKeyRequired, bolterrors.ErrKeyTooLarge, bolterrors.ErrValueTooLarge} {
+		if errors.Is(err, invalid) {
 			return &kvdyno.Error{Class: kvdyno.Invalid, Err: err}
 		}
 	}

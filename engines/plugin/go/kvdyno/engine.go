@@ -3,8 +3,7 @@
 //
 //	go build -buildmode=c-shared -o libkvdyno-NAME.so
 //
-// The header tells what must hold. What is shown here (keys, values) is valid until the call
-// returns.
+// The header has the rules. Keys and values are valid until the call that passes them returns.
 package kvdyno
 
 import (
@@ -27,7 +26,7 @@ const (
 	Commit
 )
 
-// Opening tells how to open a database.
+// Opening is how to open a database.
 type Opening struct {
 	Dir            string
 	Durability     Durability
@@ -54,17 +53,17 @@ type option struct {
 	text    string
 }
 
-// Integer is the value of an option: a number, or bytes.
+// Integer returns the value of an option: a number, or bytes.
 func (o *Opening) Integer(name string) uint64 { return o.option(name, kindInteger, "integer").integer }
 
-// Bool is the value of an option of kind boolean.
+// Bool returns the value of an option of kind boolean.
 func (o *Opening) Bool(name string) bool { return o.option(name, kindBoolean, "boolean").integer != 0 }
 
-// Text is the value of an option: a text, or a word of a choice.
+// Text returns the value of an option: a text, or a word of a choice.
 func (o *Opening) Text(name string) string { return o.option(name, kindText, "text").text }
 
-// The option of this name and kind; ends the process if there is none.
-func (o *Opening) option(name string, kind int, wanted string) option {
+// option returns the option of this name and kind; it ends the process if there is none.
+func (o *Opening) option(name string, kind int, kindName string) option {
 	value, has := o.options[name]
 	if has && value.kind == kind {
 		return value
@@ -73,7 +72,7 @@ func (o *Opening) option(name string, kind int, wanted string) option {
 	if has {
 		found = "another kind"
 	}
-	fmt.Fprintf(os.Stderr, "error: expected an option `%s` of kind %s, found %s\nhint: `describe` lists the options\n", name, wanted, found)
+	fmt.Fprintf(os.Stderr, "error: expected an option `%s` of kind %s, found %s\nhint: `describe` lists the options\n", name, kindName, found)
 	os.Exit(1)
 	return value
 }
@@ -99,7 +98,7 @@ type Remover interface {
 	Remove(key []byte) error
 }
 
-// Range says which records, and in which order. A From or Until of nil is no bound.
+// Range is the records of a scan, and their order. A From or Until of nil is no bound.
 type Range struct {
 	From, Until []byte
 	Limit       uint64
@@ -112,7 +111,7 @@ type Scanner interface {
 	Scan(r Range, show func(key, value []byte) bool) error
 }
 
-// Walker is a Session that keeps an iterator open from walk to walk.
+// Walker is a Session that keeps the iterator of a walk open from call to call.
 type Walker interface {
 	Walk(r Range, show func(key, value []byte) bool) error
 }
@@ -145,16 +144,16 @@ type Transactor interface {
 
 // Settler is a Database with background work to wait for.
 type Settler interface {
-	// Settle waits at most so long; it returns whether no work is left, and what it waited for.
+	// Settle waits at most limit. It returns whether no work is left, and what it waited for.
 	Settle(limit time.Duration) (bool, string, error)
 }
 
-// Counter is a Database with statistics: of type uint64, float64 or string.
+// Counter is a Database with statistics, which are of type uint64, float64 or string.
 type Counter interface {
 	Counters() map[string]any
 }
 
-// Eventful is a Database that tells of its background work; it returns what happened since the last
+// Eventful is a Database that reports its background work: Events returns the events since the last
 // call.
 type Eventful interface {
 	Events() []Event
@@ -206,7 +205,8 @@ const (
 	Failed
 )
 
-// Error is an error with its class. An error without a class gets one from the operating system's.
+// Error is an error with its class. Any other error gets the class of the operating system's error
+// that it wraps.
 type Error struct {
 	Class Class
 	Err   error
@@ -214,12 +214,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap is the engine's own error.
+// Unwrap returns the engine's own error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// MemoryLimit is the option `gomemlimit`, for the description: Go's garbage collector must know of
-// the RAM limit, or it lets the process grow past it. `share` of RAM is its tuned value: memory
-// that the engine has from C is not Go's.
+// MemoryLimit returns the option `gomemlimit` for the description, as JSON. Go's garbage collector
+// must know the RAM limit, or it lets the process grow past it. `share` is the tuned value, a share
+// of RAM without the memory that the engine has from C, which is not Go's.
 func MemoryLimit(share string) string {
 	return `{"name": "gomemlimit", "kind": "bytes", "default": 0,
 	"help": "Soft limit of memory that the Go runtime manages (GOMEMLIMIT); 0: none.",
@@ -228,20 +228,20 @@ func MemoryLimit(share string) string {
 		"source": "go.dev/doc/gc-guide, Suggested uses"}]}`
 }
 
-// The limit that the process began with.
+// memoryLimit is the limit that the process began with.
 var memoryLimit = debug.SetMemoryLimit(-1)
 
-// SetMemoryLimit sets the limit of option `gomemlimit`; with 0 it is the one that the process began
-// with.
+// SetMemoryLimit sets the limit of option `gomemlimit`; 0 stands for the limit that the process
+// began with.
 func SetMemoryLimit(o *Opening) {
 	limit := memoryLimit
-	if typed := o.Integer("gomemlimit"); typed > 0 {
-		limit = int64(typed)
+	if size := o.Integer("gomemlimit"); size > 0 {
+		limit = int64(size)
 	}
 	debug.SetMemoryLimit(limit)
 }
 
-// ModuleVersion is the version of a module that this plugin was built with, without its `v`.
+// ModuleVersion returns the version of a module that this plugin was built with, without its `v`.
 func ModuleVersion(path string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
@@ -252,7 +252,7 @@ func ModuleVersion(path string) string {
 	return "unknown"
 }
 
-// Build is what else decides the speed of code in Go, as JSON.
+// Build returns the facts of the build that decide the speed of code in Go, as JSON.
 func Build() string {
 	facts := map[string]string{"go": runtime.Version()}
 	info, _ := debug.ReadBuildInfo()

@@ -20,7 +20,7 @@ import (
 // Values up to this size are copied into memory of the session: cheaper than a call out of Go.
 const copiedMax = 4096
 
-// Bytes and records of a scan that are copied before a call out of Go shows them.
+// The most bytes and records of a scan that are copied before a call out of Go shows them.
 const (
 	pageBytes   = 64 << 10
 	pageRecords = 256
@@ -31,8 +31,8 @@ var engine struct {
 	open        func(*Opening) (Database, error)
 }
 
-// Register says what the plugin is: its description as JSON, the function that opens a database,
-// and the types of its databases and sessions, whose methods tell what it has.
+// Register sets the plugin's description, as JSON, and the function that opens a database. The
+// methods of the types of databases and sessions decide which functions of the header it has.
 func Register[D Database, S Session](description string, open func(*Opening) (D, error)) {
 	engine.description = C.CString(description)
 	engine.open = func(o *Opening) (Database, error) { return open(o) }
@@ -68,7 +68,7 @@ func Register[D Database, S Session](description string, open func(*Opening) (D,
 	}
 }
 
-// Sessions of which C has the address: the garbage collector must find them somewhere.
+// The sessions whose address C has: the garbage collector must find them somewhere.
 var live sync.Map
 
 // One session, in Go. C has its address, so it is pinned.
@@ -76,14 +76,14 @@ type handle struct {
 	session Session
 	message *C.char
 	pinner  runtime.Pinner
-	// Where the value of the get under way goes, and the method that takes it there.
+	// The receiver of the value of the get under way, and the method that passes the value to it.
 	value *C.kvdyno_value
 	show  func([]byte)
 	// C memory, which lives until the session is closed.
 	copied unsafe.Pointer
 	page   page
 	writes []Write
-	// What a multiget asks for, where its values go, and the method that takes them there.
+	// The keys of a multiget, the receiver of its values, and the method that passes them to it.
 	keys   [][]byte
 	values *C.kvdyno_values
 	showAt func(int, []byte)
@@ -120,33 +120,34 @@ func kvdynoGoOpen(opening *C.kvdyno_opening, database *unsafe.Pointer, message *
 		Sessions:       uint64(opening.sessions),
 		options:        map[string]option{},
 	}
-	for _, typed := range unsafe.Slice(opening.options, opening.option_count) {
-		value := option{kind: int(typed.kind), integer: uint64(typed.integer)}
-		if typed.text != nil {
-			value.text = C.GoString(typed.text)
+	for _, cOption := range unsafe.Slice(opening.options, opening.option_count) {
+		value := option{kind: int(cOption.kind), integer: uint64(cOption.integer)}
+		if cOption.text != nil {
+			value.text = C.GoString(cOption.text)
 		}
-		o.options[C.GoString(typed.name)] = value
+		o.options[C.GoString(cOption.name)] = value
 	}
-	opened, err := engine.open(o)
+	db, err := engine.open(o)
 	if err != nil {
-		return failed(err, message)
+		return reportError(err, message)
 	}
-	// A number that C may keep.
-	*(*cgo.Handle)(unsafe.Pointer(database)) = cgo.NewHandle(opened)
+	// A cgo.Handle is a number, which C may keep.
+	*(*cgo.Handle)(unsafe.Pointer(database)) = cgo.NewHandle(db)
 	return C.KVDYNO_OK
 }
 
-func databaseOf(database unsafe.Pointer) Database {
+// findDatabase returns the database that C has the handle of.
+func findDatabase(database unsafe.Pointer) Database {
 	return cgo.Handle(uintptr(database)).Value().(Database)
 }
 
 //export kvdynoGoOpenSession
 func kvdynoGoOpenSession(database unsafe.Pointer, message *C.char, session *unsafe.Pointer) C.int {
-	opened, err := databaseOf(database).OpenSession()
+	goSession, err := findDatabase(database).OpenSession()
 	if err != nil {
-		return failed(err, message)
+		return reportError(err, message)
 	}
-	h := &handle{session: opened, message: message, copied: C.malloc(copiedMax)}
+	h := &handle{session: goSession, message: message, copied: C.malloc(copiedMax)}
 	h.show = h.showValue
 	h.showAt = h.showValueAt
 	h.page.shown = (*[pageRecords]C.kvdyno_record)(C.calloc(pageRecords, C.sizeof_kvdyno_record))
@@ -182,24 +183,25 @@ func (h *handle) showValue(value []byte) {
 func kvdynoGoGet(session, key unsafe.Pointer, size C.size_t, value *C.kvdyno_value) C.int {
 	h := (*handle)(session)
 	h.value = value
-	return h.read(h.session.Get(bytes(key, size), h.show))
+	return h.readResult(h.session.Get(bytes(key, size), h.show))
 }
 
 //export kvdynoGoGetForUpdate
 func kvdynoGoGetForUpdate(session, key unsafe.Pointer, size C.size_t, value *C.kvdyno_value) C.int {
 	h := (*handle)(session)
 	h.value = value
-	return h.read(h.session.(Transactor).GetForUpdate(bytes(key, size), h.show))
+	return h.readResult(h.session.(Transactor).GetForUpdate(bytes(key, size), h.show))
 }
 
-func (h *handle) read(found bool, err error) C.int {
+// readResult returns the result of a get.
+func (h *handle) readResult(found bool, err error) C.int {
 	if found && err == nil {
 		return C.KVDYNO_OK
 	}
 	if err == nil {
 		return C.KVDYNO_NOT_FOUND
 	}
-	return failed(err, h.message)
+	return reportError(err, h.message)
 }
 
 //export kvdynoGoMultiGet
@@ -213,7 +215,7 @@ func kvdynoGoMultiGet(session unsafe.Pointer, keys *C.kvdyno_key, count C.size_t
 }
 
 func (h *handle) showValueAt(index int, value []byte) {
-	// `value[:]`: cgo then looks for pointers in these bytes, not in all that they are a part of.
+	// With `value[:]`, cgo looks for pointers in these bytes alone, and not in all that has them.
 	C.kvdyno_go_show_value_at(h.values, C.size_t(index), unsafe.Pointer(unsafe.SliceData(value[:])), C.size_t(len(value)))
 }
 
@@ -230,26 +232,26 @@ func kvdynoGoRemove(session, key unsafe.Pointer, size C.size_t) C.int {
 }
 
 //export kvdynoGoScan
-func kvdynoGoScan(session unsafe.Pointer, asked *C.kvdyno_range, records *C.kvdyno_records) C.int {
+func kvdynoGoScan(session unsafe.Pointer, bounds *C.kvdyno_range, records *C.kvdyno_records) C.int {
 	h := (*handle)(session)
-	h.page.begin(records, uint64(asked.limit))
-	return h.result(h.page.end(h.session.(Scanner).Scan(rangeOf(asked), h.page.add)))
+	h.page.begin(records, uint64(bounds.limit))
+	return h.result(h.page.end(h.session.(Scanner).Scan(toRange(bounds), h.page.add)))
 }
 
 //export kvdynoGoWalk
-func kvdynoGoWalk(session unsafe.Pointer, asked *C.kvdyno_range, records *C.kvdyno_records) C.int {
+func kvdynoGoWalk(session unsafe.Pointer, bounds *C.kvdyno_range, records *C.kvdyno_records) C.int {
 	h := (*handle)(session)
-	h.page.begin(records, uint64(asked.limit))
-	return h.result(h.page.end(h.session.(Walker).Walk(rangeOf(asked), h.page.add)))
+	h.page.begin(records, uint64(bounds.limit))
+	return h.result(h.page.end(h.session.(Walker).Walk(toRange(bounds), h.page.add)))
 }
 
-func rangeOf(asked *C.kvdyno_range) Range {
-	r := Range{Limit: uint64(asked.limit), Reverse: asked.reverse != 0}
-	if asked.from != nil {
-		r.From = bytes(asked.from, asked.from_size)
+func toRange(bounds *C.kvdyno_range) Range {
+	r := Range{Limit: uint64(bounds.limit), Reverse: bounds.reverse != 0}
+	if bounds.from != nil {
+		r.From = bytes(bounds.from, bounds.from_size)
 	}
-	if asked.until != nil {
-		r.Until = bytes(asked.until, asked.until_size)
+	if bounds.until != nil {
+		r.Until = bytes(bounds.until, bounds.until_size)
 	}
 	return r
 }
@@ -258,7 +260,7 @@ func (p *page) begin(records *C.kvdyno_records, limit uint64) {
 	p.records, p.left, p.count, p.used, p.ended = records, limit, 0, 0, false
 }
 
-// Shows what is left; the error is the scan's.
+// end shows the records that are left, unless the scan failed, and returns the scan's error.
 func (p *page) end(err error) error {
 	if err == nil && !p.ended {
 		p.flush()
@@ -266,7 +268,7 @@ func (p *page) end(err error) error {
 	return err
 }
 
-// Whether more records are wanted.
+// flush shows the copied records, and returns whether kvdyno needs more.
 func (p *page) flush() bool {
 	if p.count > 0 {
 		p.ended = C.kvdyno_go_show_records(p.records, &p.shown[0], C.size_t(p.count)) != 0
@@ -334,56 +336,56 @@ func kvdynoGoRollback(session unsafe.Pointer) {
 
 //export kvdynoGoSettle
 func kvdynoGoSettle(database unsafe.Pointer, limit C.uint64_t, idle *C.int, note, message *C.char) C.int {
-	rests, waited, err := databaseOf(database).(Settler).Settle(time.Duration(min(uint64(limit), math.MaxInt64)))
+	isIdle, work, err := findDatabase(database).(Settler).Settle(time.Duration(min(uint64(limit), math.MaxInt64)))
 	if err != nil {
-		return failed(err, message)
+		return reportError(err, message)
 	}
-	if rests {
+	if isIdle {
 		*idle = 1
 	}
-	write(waited, note)
+	writeText(work, note)
 	return C.KVDYNO_OK
 }
 
 //export kvdynoGoSync
 func kvdynoGoSync(database unsafe.Pointer, message *C.char) C.int {
-	if err := databaseOf(database).Sync(); err != nil {
-		return failed(err, message)
+	if err := findDatabase(database).Sync(); err != nil {
+		return reportError(err, message)
 	}
 	return C.KVDYNO_OK
 }
 
 //export kvdynoGoClose
 func kvdynoGoClose(database unsafe.Pointer, message *C.char) C.int {
-	err := databaseOf(database).Close()
+	err := findDatabase(database).Close()
 	cgo.Handle(uintptr(database)).Delete()
 	if err != nil {
-		return failed(err, message)
+		return reportError(err, message)
 	}
 	return C.KVDYNO_OK
 }
 
 //export kvdynoGoCounters
 func kvdynoGoCounters(database unsafe.Pointer, counters *C.kvdyno_counters) {
-	for name, value := range databaseOf(database).(Counter).Counters() {
-		named := C.CString(name)
+	for name, value := range findDatabase(database).(Counter).Counters() {
+		cName := C.CString(name)
 		switch value := value.(type) {
 		case uint64:
-			C.kvdyno_go_add_integer(counters, named, C.uint64_t(value))
+			C.kvdyno_go_add_integer(counters, cName, C.uint64_t(value))
 		case float64:
-			C.kvdyno_go_add_number(counters, named, C.double(value))
+			C.kvdyno_go_add_number(counters, cName, C.double(value))
 		case string:
 			text := C.CString(value)
-			C.kvdyno_go_add_text(counters, named, text)
+			C.kvdyno_go_add_text(counters, cName, text)
 			C.free(unsafe.Pointer(text))
 		}
-		C.free(unsafe.Pointer(named))
+		C.free(unsafe.Pointer(cName))
 	}
 }
 
 //export kvdynoGoEvents
 func kvdynoGoEvents(database unsafe.Pointer, events *C.kvdyno_events) {
-	for _, event := range databaseOf(database).(Eventful).Events() {
+	for _, event := range findDatabase(database).(Eventful).Events() {
 		detail := C.CString(event.Detail)
 		at := C.uint64_t(event.At.UnixNano())
 		C.kvdyno_go_add_event(events, at, C.int(event.Kind), C.int(event.Edge), detail)
@@ -402,16 +404,17 @@ func (h *handle) result(err error) C.int {
 	if err == nil {
 		return C.KVDYNO_OK
 	}
-	return failed(err, h.message)
+	return reportError(err, h.message)
 }
 
-func failed(err error, message *C.char) C.int {
-	write(err.Error(), message)
-	var classed *Error
+// reportError writes the error to message, and returns its class.
+func reportError(err error, message *C.char) C.int {
+	writeText(err.Error(), message)
+	var withClass *Error
 	var errno syscall.Errno
 	switch {
-	case errors.As(err, &classed) && classed.Class >= Unsupported && classed.Class <= Failed:
-		return C.int(classed.Class)
+	case errors.As(err, &withClass) && withClass.Class >= Unsupported && withClass.Class <= Failed:
+		return C.int(withClass.Class)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return C.KVDYNO_FULL
 	case errors.Is(err, syscall.ENOMEM):
@@ -424,8 +427,8 @@ func failed(err error, message *C.char) C.int {
 	return C.KVDYNO_OTHER
 }
 
-// Writes a text with its final zero, cut off where there is no more room.
-func write(text string, to *C.char) {
+// writeText writes a text with its final zero, cut off where there is no more room.
+func writeText(text string, to *C.char) {
 	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), C.KVDYNO_MESSAGE_BYTES)
 	room[copy(room[:C.KVDYNO_MESSAGE_BYTES-1], text)] = 0
 }

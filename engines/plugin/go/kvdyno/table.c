@@ -1,4 +1,5 @@
-// The functions of kvdyno_engine.h, as Go has them; engine.go leaves out those that an engine lacks.
+// The functions of kvdyno_engine.h, which are in exports.go; its Register takes out those that an
+// engine lacks.
 
 #define _GNU_SOURCE
 #include "table.h"
@@ -7,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// Exported functions have no `const` in their types.
+// Functions that Go exports have no `const` in their types.
 #define GO(field, function) .field = (__typeof__(((kvdyno_engine *)0)->field))(function)
 
 kvdyno_engine kvdyno_go_table = {
@@ -34,39 +35,39 @@ kvdyno_engine kvdyno_go_table = {
     GO(close, kvdynoGoClose),
 };
 
-// A library of Go starts its runtime on a thread of its own: a call into Go waits until the
+// A library of Go starts its runtime on a thread of its own. The call into Go waits until the
 // engine's package is initialised.
 const kvdyno_engine *kvdyno_get_engine(void) {
   kvdynoGoReady();
   return &kvdyno_go_table;
 }
 
-// What a thread of Go's runtime begins with.
+// The function with which a thread of Go's runtime begins, and its argument.
 typedef struct beginning {
   void *(*start)(void *);
   void *argument;
 } beginning;
 
-// A thread has the name of the one that started it, which may be a client's: kvdyno would count it
-// as one.
-static void *begin_named(void *from) {
-  const beginning here = *(beginning *)from;
-  free(from);
+// Names the new thread, and runs its function. A thread inherits the name of the one that started
+// it, which may be a client's: kvdyno would count it as one.
+static void *run_named_thread(void *pointer) {
+  const beginning entry = *(beginning *)pointer;
+  free(pointer);
   pthread_setname_np(pthread_self(), "go");
-  return here.start(here.argument);
+  return entry.start(entry.argument);
 }
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument);
 
-// The linker puts it in the place of pthread_create in this library.
+// In this library, the linker puts this function in the place of pthread_create.
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument) {
-  beginning *made = malloc(sizeof *made);
-  if (made == NULL) return __real_pthread_create(thread, attributes, start, argument);
-  made->start = start;
-  made->argument = argument;
-  const int failed = __real_pthread_create(thread, attributes, begin_named, made);
-  if (failed != 0) free(made);
-  return failed;
+  beginning *entry = malloc(sizeof *entry);
+  if (entry == NULL) return __real_pthread_create(thread, attributes, start, argument);
+  entry->start = start;
+  entry->argument = argument;
+  const int code = __real_pthread_create(thread, attributes, run_named_thread, entry);
+  if (code != 0) free(entry);
+  return code;
 }

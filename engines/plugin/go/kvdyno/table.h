@@ -4,7 +4,7 @@
 
 extern kvdyno_engine kvdyno_go_table;
 
-// Go calls functions, not pointers to them.
+// Go cannot call pointers to functions: these do.
 static inline void kvdyno_go_show_value(kvdyno_value *value, const void *data, size_t size) {
   value->show(value, data, size);
 }
@@ -14,15 +14,15 @@ static inline void kvdyno_go_show_value_at(kvdyno_values *values, size_t index, 
   values->show(values, index, data, size);
 }
 
-static inline int kvdyno_go_show_records(kvdyno_records *records, const kvdyno_record *shown,
+static inline int kvdyno_go_show_records(kvdyno_records *records, const kvdyno_record *batch,
                                          size_t count) {
-  return records->show(records, shown, count);
+  return records->show(records, batch, count);
 }
 
 static inline int kvdyno_go_show_record(kvdyno_records *records, const void *key, size_t key_size,
                                         const void *value, size_t value_size) {
-  const kvdyno_record shown = {key, key_size, value, value_size};
-  return records->show(records, &shown, 1);
+  const kvdyno_record record = {key, key_size, value, value_size};
+  return records->show(records, &record, 1);
 }
 
 static inline void kvdyno_go_add_integer(kvdyno_counters *counters, const char *name,

@@ -1,5 +1,5 @@
-// The engine that does nothing, in Go: its figures beside those of `null` are what a call into Go
-// costs.
+// The engine that does nothing, in Go: the difference of its figures from those of engine `null` is
+// the cost of a call into Go.
 package main
 
 import "kvdyno"

@@ -4,10 +4,10 @@ import "kvdyno"
 
 const module = "github.com/cockroachdb/pebble/v2"
 
-// The settings of the tuned preset that have this source are Pebble's own benchmark's.
+// The source of those tuned settings that are as in Pebble's own benchmark.
 const tool = "github.com/cockroachdb/pebble, cmd/pebble/db.go"
 
-// An option that Pebble's benchmark sets.
+// tuned returns an option that Pebble's own benchmark sets, as JSON.
 func tuned(name, kind, standard, help, value string) string {
 	return `{"name": "` + name + `", "kind": ` + kind + `, "default": ` + standard + `, "help": "` + help + `",
 		"presets": [{"preset": "tuned", "value": ` + value + `, "reason": "As in Pebble's own benchmark.",

@@ -218,7 +218,7 @@ func (s *session) Scan(r kvdyno.Range, show func(key, value []byte) bool) error 
 	return records.Close()
 }
 
-// To the first record of the range, which may be the one at `From` unless it is left out.
+// seek moves to the first record of the range; with leftOut, the one at `From` is not in the range.
 func (s *session) seek(records *pebble.Iterator, r kvdyno.Range, leftOut bool) bool {
 	if r.From == nil && r.Reverse {
 		return records.Last()

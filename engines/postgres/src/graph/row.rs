@@ -9,15 +9,14 @@ const BYTEA: u32 = 17;
 const INT8: u32 = 20;
 const INT4: u32 = 23;
 
-/// A row none of whose columns is NULL: they are taken one after the other, each as the table has
-/// it.
+/// A row without NULL. Its columns are read one after the other, each with its type in the table.
 pub(super) struct Row<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Row<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
-        // Behind how many columns there are.
+        // The columns follow their number.
         Self { rest: bytes.get(2..).unwrap_or_default() }
     }
 
@@ -34,23 +33,23 @@ impl<'b> Row<'b> {
         self.bytes()?.try_into().map_err(|_| unexpected_row_error())
     }
 
-    /// A bigint.
+    /// Reads a bigint.
     pub(super) fn read_u64(&mut self) -> Result<u64> {
         self.read().map(u64::from_be_bytes)
     }
 
-    /// An integer.
+    /// Reads an integer.
     fn read_u32(&mut self) -> Result<u32> {
         self.read().map(u32::from_be_bytes)
     }
 
-    /// Type, version, time, data.
+    /// Reads a node: type, version, time, data.
     pub(super) fn node(&mut self) -> Result<Node<'b>> {
         let (kind, version) = (self.read_u32()?, self.read_u64()?);
         Ok(Node { kind, version, time: self.read_u32()?, data: self.bytes()? })
     }
 
-    /// Its second id, visibility, time, version, data.
+    /// Reads a link: its second id, visibility, time, version, data.
     pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
         let key = LinkKey { id1, kind, id2: self.read_u64()? };
         let (visible, time) = (self.read()? == 1_u16.to_be_bytes(), self.read_u64()?);
@@ -63,17 +62,17 @@ impl<'b> Row<'b> {
 pub(super) struct Array(Vec<u8>);
 
 impl Array {
-    /// Of bigint.
+    /// Encodes an array of bigint.
     pub(super) fn encode_bigints(&mut self, items: impl Iterator<Item = u64>) -> &[u8] {
         self.encode(INT8, items.map(super::bigint))
     }
 
-    /// Of integer.
+    /// Encodes an array of integer.
     pub(super) fn encode_integers(&mut self, items: impl Iterator<Item = u32>) -> &[u8] {
         self.encode(INT4, items.map(super::integer))
     }
 
-    /// Of bytea.
+    /// Encodes an array of bytea.
     pub(super) fn bytes<'b>(&mut self, items: impl Iterator<Item = &'b [u8]>) -> &[u8] {
         self.encode(BYTEA, items)
     }
@@ -81,7 +80,8 @@ impl Array {
     fn encode<T: AsRef<[u8]>>(&mut self, kind: u32, items: impl Iterator<Item = T>) -> &[u8] {
         let Self(bytes) = self;
         bytes.clear();
-        // Dimensions, no NULL, the type; then how many, and the first one's number.
+        // The number of dimensions, no NULL, the type; then the number of items, and the first
+        // index.
         for number in [1, 0, kind, 0, 1] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }

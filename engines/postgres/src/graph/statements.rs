@@ -3,7 +3,7 @@
 //! A write is one statement. Its parts see the tables as of its beginning; the parts that change
 //! rows wait for concurrent writers and read those rows again.
 
-/// Made where they are not there. Ids are bigint, and data are bytes.
+/// The statements that create the tables if they are missing. Ids are bigint, and data are bytes.
 pub(crate) const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS linktable (id1 bigint NOT NULL, id2 bigint NOT NULL, \
      link_type bigint NOT NULL, visibility smallint NOT NULL, data bytea NOT NULL, \
@@ -17,7 +17,7 @@ pub(crate) const TABLES: [&str; 4] = [
      type integer NOT NULL, version bigint NOT NULL, time integer NOT NULL, data bytea NOT NULL)",
 ];
 
-/// Their names.
+/// The tables' names.
 pub(crate) const NAMES: &str = "linktable, counttable, nodetable";
 
 /// The result of adding a link, as the statement returns it.
@@ -45,7 +45,7 @@ macro_rules! add_link {
     };
 }
 
-/// Name and text of all.
+/// Name and text of all prepared statements.
 pub(super) const ALL: [(&str, &str); 18] = [
     (
         "add_node",

@@ -17,7 +17,7 @@ use kvdyno_record::units;
 /// The engine of jobs that fio runs.
 const FIO: &str = "fio";
 
-/// What the suite claims of a time, then the jobs:
+/// The suite's claims about times, then the jobs:
 /// `fsync p99 12.0 ms (11.1 to 13.0), threshold 10.0 ms: not met; 231 writes/s, p99 4.0 ms`.
 pub(super) fn headline(figures: &Figures, claims: &[Claimed]) -> Option<String> {
     let (claimed, mut clauses): (Vec<&str>, Vec<String>) =
@@ -26,8 +26,8 @@ pub(super) fn headline(figures: &Figures, claims: &[Claimed]) -> Option<String> 
     Some(clauses.join("; "))
 }
 
-/// A claim that the time of an operation stays below a bound, point by point, each with that
-/// operation; nothing: it claims something else.
+/// Describes a claim that an operation's time stays below a bound: the operation and a text for
+/// each point. Empty: the claim is about something else.
 fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, String)> {
     let Relation { left: Side::Figure(cell), test: Test::Below(Bound::Number(bound)) } =
         &claim.relation
@@ -74,22 +74,22 @@ fn find_row_value(figures: &Figures, cell: &Cell, volume: Option<&str>) -> Optio
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
-/// the fastest job where that is another one. Times of the operations `claimed` were told.
+/// the fastest job where that is another one. Leaves out times of the operations `claimed`.
 fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
     // Beside a drive the load generator's own rate is no answer.
     let drives = figures.groups.iter().any(|group| group.bare_drive);
     let groups = figures.groups.iter().filter(|group| !(drives && group.stores_nothing));
     let measured = groups.flat_map(|group| group.runs.iter().map(move |run| (group, run)));
-    // fio's rate is beside that of the same job.
+    // fio's rate stands beside kvdyno's rate of the same job.
     let is_twin = |group: &Group| figures.groups.iter().any(|own| is_fio_twin(own, group));
     let jobs = measured.filter(|(group, run)| rate(run).is_some() && !is_twin(group));
     let volumes = group_equal(jobs, |(a, _), (b, _)| a.volume == b.volume);
-    let named = has_several(volumes.iter().map(|jobs| &jobs[0].0.volume));
-    let one = |jobs: &Vec<(&Group, &RunRow)>| {
+    let has_several_volumes = has_several(volumes.iter().map(|jobs| &jobs[0].0.volume));
+    let describe_volume = |jobs: &Vec<(&Group, &RunRow)>| {
         let least = jobs.iter().min_by_key(|(group, run)| (in_flight(run), group.threads))?;
         let most = jobs.iter().max_by(|a, b| order(rate(a.1), rate(b.1)))?;
         let mut text = match &jobs[0].0.volume {
-            Some(volume) if named => format!("on {volume}: "),
+            Some(volume) if has_several_volumes => format!("on {volume}: "),
             _ => String::new(),
         };
         let label = |group: &Group| {
@@ -105,7 +105,7 @@ fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
         }
         Some(text)
     };
-    let all: Vec<String> = volumes.iter().filter_map(one).collect();
+    let all: Vec<String> = volumes.iter().filter_map(describe_volume).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

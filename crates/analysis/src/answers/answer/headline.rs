@@ -47,9 +47,9 @@ pub(super) fn headline(
     line.or_else(|| format_fates(figures))
 }
 
-/// The line of the first setting that has a figure, the leaders of its later phases, and those of
-/// the first phase of each other setting. Where the load runs phases for all numbers of threads,
-/// that comes second.
+/// The line of the first setting that has a figure, the leaders of its later phases, and the leader
+/// of the first phase of each other setting. Settings whose phases run in loading cases come
+/// second.
 fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
     let (mut lines, mut others) = (Vec::new(), Vec::new());
     for by_load in [false, true] {
@@ -58,12 +58,12 @@ fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
             of_kind.by_ref().find_map(|setting| setting.run_line().map(|line| (setting, line)));
         let Some((setting, (phase, line))) = first else { continue };
         lines.push(line);
-        let known = setting.list_conditions(phase);
+        let context = setting.list_conditions(phase);
         let phases = setting.phases();
         let later = phases.iter().skip_while(|other| **other != phase).skip(1);
-        others.extend(setting.list_leaders(&later.copied().collect::<Vec<_>>(), &known));
+        others.extend(setting.list_leaders(&later.copied().collect::<Vec<_>>(), &context));
         others.extend(of_kind.filter_map(|setting| {
-            setting.phases().into_iter().find_map(|phase| setting.find_leader(phase, &known))
+            setting.phases().into_iter().find_map(|phase| setting.find_leader(phase, &context))
         }));
     }
     (!lines.is_empty()).then(|| lines.join("; ") + &join_leaders(others))
@@ -107,8 +107,8 @@ impl<'s> Setting<'s> {
         })
     }
 
-    /// The leaders of these phases; of the windows of a longer phase, that of the last.
-    fn list_leaders(&self, phases: &[&'s str], known: &[String]) -> Vec<(String, String)> {
+    /// The leaders of `phases`; where a longer phase has windows, only its last window counts.
+    fn list_leaders(&self, phases: &[&'s str], context: &[String]) -> Vec<(String, String)> {
         let longer_phase = |phase: &str| {
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
             run.window.as_ref().map(|window| window.phase.as_str())
@@ -118,13 +118,13 @@ impl<'s> Setting<'s> {
             let mut later = phases[at + 1..].iter();
             longer.is_none() || later.all(|phase| longer_phase(phase) != longer)
         };
-        let shown = phases.iter().enumerate().filter(is_last_window);
-        shown.filter_map(|(_, phase)| self.find_leader(phase, known)).collect()
+        let candidates = phases.iter().enumerate().filter(is_last_window);
+        candidates.filter_map(|(_, phase)| self.find_leader(phase, context)).collect()
     }
 
-    /// A phase, and its leader if its first role is not paced. Its conditions in `known` are left
-    /// out: the line says them already.
-    fn find_leader(&self, phase: &str, known: &[String]) -> Option<(String, String)> {
+    /// The conditions of a phase and its leader; none where its first role is paced. Leaves out
+    /// conditions in `context`: the line states them already.
+    fn find_leader(&self, phase: &str, context: &[String]) -> Option<(String, String)> {
         let chosen = self.pick_peers(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
         let role = roles.first().filter(|role| !role.open_loop && !role.paced)?;
@@ -140,7 +140,7 @@ impl<'s> Setting<'s> {
             [] => return None,
         };
         let mut conditions = self.list_conditions(phase);
-        conditions.retain(|condition| !known.contains(condition));
+        conditions.retain(|condition| !context.contains(condition));
         let mut workload = conditions.join(", ");
         if roles.len() > 1 {
             let blank = if workload.is_empty() { "" } else { " " };
@@ -149,7 +149,7 @@ impl<'s> Setting<'s> {
         (!workload.is_empty()).then_some((workload, leader))
     }
 
-    /// The cases that load a database for others run its phases.
+    /// Whether the phases run in the cases that load a database for others.
     fn is_by_load(&self) -> bool {
         self.groups.iter().all(|group| group.load.is_some() && group.threads.is_none())
     }
@@ -206,7 +206,7 @@ impl<'s> Setting<'s> {
         Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))
     }
 
-    /// What distinguishes it from other settings and phases of the run, and then `end`.
+    /// The conditions that distinguish the phase from others of the run, then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
         match self.list_conditions(phase).as_slice() {
             [] => String::new(),
@@ -308,8 +308,7 @@ fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
     Some(format!("{} {}x{mark} {}", best.name, format_factor(lead.ratio, lead.ratio), second.name))
 }
 
-/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those it does not differ from, and the
-/// last.
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many engines: the first with its ties, and the last.
 fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> Option<String> {
     let (best, others) = all.split_first().filter(|(best, _)| best.value > 0.0)?;
     let threads_text = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
@@ -376,7 +375,7 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
     written.ok().map(|()| text)
 }
 
-/// Those of `others` that `last` is not surely behind: ` (undecided against redb)`.
+/// Lists the `others` that `last` is not surely behind: ` (undecided against redb)`.
 fn describe_ties<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'_>) -> String {
     let ties = others.filter_map(|other| {
         let lead = other.lead_over(last)?;
@@ -439,7 +438,7 @@ fn scale(ns: f64) -> (f64, &'static str) {
     }
 }
 
-/// Two digits or three.
+/// Formats a value with about three digits; from 99.95 on as a whole number.
 fn short(value: f64) -> String {
     match value {
         ..0.0995 => format!("{value:.3}"),

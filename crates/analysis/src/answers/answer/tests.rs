@@ -29,7 +29,7 @@ fn each_workload_has_its_sentence() {
     );
 }
 
-/// What is `RocksDB`'s in the fixture is LMDB's on another volume here.
+/// The fixture's `RocksDB` cases become LMDB cases on another volume.
 #[test]
 fn an_engine_on_two_volumes_is_compared_with_itself() {
     let mut fixture = Fixture::new();
@@ -147,7 +147,7 @@ fn the_share_of_the_drive_has_its_uncertainty() {
 #[test]
 fn loads_with_overlapping_trials_differ_where_their_pairs_agree() {
     let mut fixture = Fixture::with_trials(4);
-    // Without what they leave behind, which differs.
+    // Without the work that loads leave behind, which differs.
     for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
         if phase.kind == "settle" {
             phase.wall_ns = 0;
@@ -184,7 +184,7 @@ fn a_range_that_spans_the_raw_device_gives_no_answer() {
 #[test]
 fn the_headline_is_the_answer() {
     let headline = |fixture: &Fixture| fixture.summary().answer[0].clone();
-    // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
+    // For a mix, the line names the slowest operation: fast reads must not hide its p99.
     assert_eq!(
         headline(&Fixture::with_mixed_role(4)),
         "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB (1.19 to 1.19); update p99 722 us (RocksDB \
@@ -226,7 +226,7 @@ fn the_headline_is_the_answer() {
     );
 }
 
-/// A job that fio ran as well has fio's rate beside its own, and fio's is no job of its own.
+/// A job that fio ran as well has fio's rate beside its own; fio's run is not listed as a job.
 #[test]
 fn what_fio_makes_of_a_job_is_beside_it() {
     let mut fixture = Fixture::with_drive_alone(4);
@@ -290,7 +290,7 @@ fn a_claim_about_a_drive_is_the_headline() {
     assert!(open.contains(why), "{open}");
 }
 
-/// Of 2,000 operations a second more than half were never begun.
+/// More than half of LMDB's 2,000 reads per second are never begun.
 #[test]
 fn a_client_that_fell_behind_its_schedule_is_named() {
     let mut fixture = Fixture::new();

@@ -9,7 +9,7 @@ pub(super) struct Words {
     pub(super) noun: &'static str,
 }
 
-/// A load.
+/// The words for a load.
 pub(super) const LOADS: Words = Words { verb: "loads", noun: "records" };
 
 impl Words {
@@ -30,7 +30,7 @@ impl Words {
     }
 }
 
-/// `gets/s`, of a mix `ops/s`.
+/// `gets/s`; for a mix `ops/s`.
 pub(super) fn per_second(role: &RoleRow) -> String {
     if role.is_mix() { "ops/s".to_owned() } else { format!("{}/s", format_operations(&role.mix)) }
 }
@@ -47,12 +47,12 @@ pub(super) fn format_threads(threads: u32) -> String {
 
 /// `4 readers and 1 writer`.
 pub(super) fn threads(roles: &[RoleRow]) -> String {
-    let one = |role: &RoleRow| {
+    let role_text = |role: &RoleRow| {
         let name = match role.threads {
             1 => role.role.strip_suffix('s').unwrap_or(&role.role),
             _ => &role.role,
         };
         format!("{} {name}", role.threads)
     };
-    list(&roles.iter().map(one).collect::<Vec<_>>())
+    list(&roles.iter().map(role_text).collect::<Vec<_>>())
 }

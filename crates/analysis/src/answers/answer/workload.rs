@@ -11,9 +11,9 @@ use serde::Serialize;
 /// The answer of one workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// The phase, and what distinguishes it from others of the run.
+    /// The phase, and the settings that distinguish it from others of the run.
     pub workload: String,
-    /// One sentence.
+    /// The answer in one sentence.
     pub sentence: String,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn list_settings(figures: &Figures, group: &Group, by_volume: bool) -
     settings
 }
 
-/// `readers, RAM 64GiB`: what has these settings, with them.
+/// Appends settings to the name of what has them: `readers, RAM 64GiB`.
 pub(super) fn join_settings(what: &str, settings: &[String]) -> String {
     let settings = settings.iter().map(String::as_str);
     [what].into_iter().chain(settings).collect::<Vec<_>>().join(", ")

@@ -1,5 +1,5 @@
-//! Which runs are of one host: those with the same name and machine identity. Machines with the
-//! same identity (clones, containers) differ by name; machines with the same name differ by
+//! Assigns runs to hosts: runs of one host have the same name and machine identity. Machines with
+//! the same identity (clones, containers) differ by name; machines with the same name differ by
 //! identity, where their records have one.
 
 use super::Member;
@@ -34,8 +34,8 @@ pub(super) fn hosts(mut members: Vec<Member>, left_out: &mut Vec<LeftOut>) -> Ve
 /// does not matter.
 fn name(hostname: &str, members: &mut Vec<Member>, left_out: &mut Vec<LeftOut>) {
     let has_name = |member: &Member| member.entry.hostname == hostname;
-    let called = members.iter().filter(|member| has_name(member));
-    let mut machines = unique(called.filter_map(|member| member.machine_id.clone()));
+    let namesakes = members.iter().filter(|member| has_name(member));
+    let mut machines = unique(namesakes.filter_map(|member| member.machine_id.clone()));
     if machines.len() < 2 {
         return;
     }

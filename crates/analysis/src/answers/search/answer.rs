@@ -15,15 +15,15 @@ use kvdyno_record::search::{Axis, Between, Search};
 use kvdyno_record::workload::{Activity, Mix};
 use std::collections::BTreeMap;
 
-/// Without bounds, rates are searched from the most over this up to the most.
+/// Without bounds, a search goes down from the highest rate to that rate divided by this.
 const LOWEST_PART: u64 = 64;
 
-/// What the search of a run has found; nothing where the run is none, or cannot be understood.
+/// The result of a run's search; none where the run is no search, or its target is not understood.
 pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> {
     let Some(search) = &evidence.plan.search else { return Ok(None) };
     let Ok(target) = Target::parse(&search.target) else { return Ok(None) };
     let (points, fastest) = points(evidence, search, &target)?;
-    // The newest point's: its role has a rate, where the first may have none.
+    // The mix of the newest point: its role has a rate, where the first may have none.
     let work = evidence.cases.iter().rev().find_map(|case| judged_mix(&case.case, search));
     let between = search.between.or_else(|| bounds(search, &target, work, fastest.as_ref()));
     let edge = between.map(|between| edge(search, between, &points));
@@ -59,7 +59,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
     Ok(Some(answer))
 }
 
-/// What the points that are over say.
+/// The edge as far as the completed points show it.
 fn edge(search: &Search, between: Between, points: &[Point]) -> Edge {
     let mut edge = Edge::new(search_goal(&search.axis), (between.low, between.high), search.within);
     for point in points.iter().filter(|point| point.complete && point.void.is_none()) {
@@ -98,7 +98,7 @@ pub fn judged_mix<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     })
 }
 
-/// Which point a case belongs to: its value, or as fast as it goes.
+/// The value of the point that a case belongs to; none: the role as fast as it goes.
 fn value(case: &Case, mix: &Mix, axis: &Axis) -> Option<u64> {
     match axis {
         Axis::Ram => case.ram_limit_bytes,
@@ -109,7 +109,7 @@ fn value(case: &Case, mix: &Mix, axis: &Axis) -> Option<u64> {
     }
 }
 
-/// All points by value, and the one without.
+/// All points by value, and the point without a value: the role as fast as it goes.
 fn points(
     evidence: &Evidence,
     search: &Search,
@@ -122,7 +122,7 @@ fn points(
         let needs_limit = search.axis == Axis::Ram;
         let measured = MeasuredPhase { name: &search.phase, mix };
         let mut trial = judge::judge(evidence, case, target, measured, needs_limit)?;
-        // What is only measured for the bounds is held against no target.
+        // A trial that is measured only for the bounds is not judged by the target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {
             trial.verdict = TargetVerdict::Missed(None);
@@ -186,8 +186,8 @@ fn point(
     }
 }
 
-/// From the most that the role does down to a part of it, but not so low that a percentile of the
-/// target had too few samples to stand on.
+/// The range of rates: from the most that the role does down to a part of that. The lower end
+/// leaves enough samples for every percentile of the target.
 fn bounds(
     search: &Search,
     target: &Target,
@@ -199,8 +199,8 @@ fn bounds(
     let offered = mix.and_then(|mix| mix.roles.iter().find(|known| known.name == *role));
     let most = fastest?.done_per_s.iter().flatten().copied().reduce(f64::max)?;
     let high = round(Goal::Largest, most.ceil() as u64, 0.01).max(2);
-    let of_it = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
-    let clauses = target.clauses.iter().filter(of_it);
+    let concerns_role = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
+    let clauses = target.clauses.iter().filter(concerns_role);
     let samples = clauses.filter_map(|clause| match clause.figure {
         Quantity::Percentile(thousandths) => {
             Some(stats::samples_needed(f64::from(thousandths) / 1e5))
@@ -209,7 +209,7 @@ fn bounds(
     });
     let samples = samples.max().unwrap_or(0);
     let duration_s = mix.and_then(|mix| mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
-    // Arrivals are drawn: a fifth more, so that hardly any trial has too few.
+    // Arrivals are random: with a fifth more, hardly any trial has too few.
     let enough = duration_s.map_or(0.0, |seconds| 1.2 * samples as f64 / seconds) as u64;
     let low = (high / LOWEST_PART).max(enough).clamp(1, high);
     Some(Between { low: round(Goal::Largest, low, 0.1).clamp(1, high), high })

@@ -1,13 +1,13 @@
 //! A search for the value at which a target stops being met, by halving on a logarithmic scale.
 //!
-//! It takes for granted that what is met at one value is met at every easier one, and does not
-//! believe it: [`Edge::outcome`] gives an interval that holds every point at which trials disagree
-//! with each other or with that.
+//! The search assumes that a target that is met at one value is met at every easier one, but does
+//! not rely on that: [`Edge::outcome`] gives an interval that holds every point at which trials
+//! disagree with each other or with the assumption.
 
 use super::result::Outcome;
 use std::collections::BTreeMap;
 
-/// Which end of the values is wanted.
+/// The end of the values that is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// The smallest that meets the target: memory, in binary steps.
@@ -19,31 +19,31 @@ pub(super) enum Goal {
 /// How many trials of a point met the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Votes {
-    /// That did.
+    /// Trials that met the target.
     pub(super) met: u32,
-    /// Of so many.
+    /// All trials of the point.
     pub(super) of: u32,
 }
 
 impl Votes {
-    /// Every trial did: the point counts as met. One that missed is a target not to rely upon.
+    /// Whether every trial met the target. One miss shows that it cannot be relied upon.
     pub(super) fn all_met(self) -> bool {
         self.of > 0 && self.met == self.of
     }
 
-    /// No trial did.
+    /// Whether no trial met the target.
     pub(super) fn none_met(self) -> bool {
         self.met == 0
     }
 }
 
-/// A search at work.
+/// The state of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     wanted: Goal,
     easiest: u64,
     hardest: u64,
-    /// As close as this, as a ratio of the two sides, is close enough.
+    /// The largest ratio of the two sides that is close enough.
     close: f64,
     votes: BTreeMap<u64, Votes>,
 }
@@ -51,12 +51,12 @@ pub(super) struct Edge {
 impl Edge {
     /// A search between two values, the lower one first, until both sides of the edge differ by no
     /// more than the share `within`.
-    pub(super) fn new(wanted: Goal, (low, high): (u64, u64), within: f64) -> Self {
-        let (easiest, hardest) = match wanted {
+    pub(super) fn new(goal: Goal, (low, high): (u64, u64), within: f64) -> Self {
+        let (easiest, hardest) = match goal {
             Goal::Smallest => (high.max(low), low),
             Goal::Largest => (low, high.max(low)),
         };
-        Self { wanted, easiest, hardest, close: 1.0 + within, votes: BTreeMap::new() }
+        Self { wanted: goal, easiest, hardest, close: 1.0 + within, votes: BTreeMap::new() }
     }
 
     /// The value to try next; nothing: the search is over.
@@ -69,7 +69,7 @@ impl Edge {
         if hardest.all_met() {
             return None;
         }
-        // First where all trials meet it, then how far some still do.
+        // First the edge where all trials meet the target, then the edge where some still do.
         let (met, missed) = self.all_met_bracket()?;
         self.middle(met, missed).or_else(|| {
             let (some, none) = self.some_met_bracket()?;
@@ -77,12 +77,12 @@ impl Edge {
         })
     }
 
-    /// How a point went.
+    /// Records the votes of a point.
     pub(super) fn record(&mut self, value: u64, votes: Votes) {
         self.votes.insert(value, votes);
     }
 
-    /// What is known; nothing before the ends were tried.
+    /// The outcome so far; none before the ends were tried.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         if !self.votes.get(&self.easiest)?.all_met() {
             return Some(Outcome::Never { easiest: self.easiest });
@@ -121,7 +121,7 @@ impl Edge {
         if met > 0 { met } else { self.some_met_bracket().map_or(0, steps) }
     }
 
-    /// The last value that met the target from the easiest on, and the next harder one.
+    /// The hardest value up to which all trials met the target, and the next harder one.
     fn all_met_bracket(&self) -> Option<(u64, u64)> {
         let mut met = None;
         for (value, votes) in self.ascent() {
@@ -161,9 +161,9 @@ impl Edge {
     }
 }
 
-/// A value that can be said in few digits, off by an eighth of the precision at most.
-pub(super) fn round(wanted: Goal, value: u64, within: f64) -> u64 {
-    let base: u64 = match wanted {
+/// Rounds a value to few digits, by at most an eighth of the precision.
+pub(super) fn round(goal: Goal, value: u64, within: f64) -> u64 {
+    let base: u64 = match goal {
         Goal::Smallest => 2,
         Goal::Largest => 10,
     };
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(edge.next_value(), Some(316));
     }
 
-    /// Numbers that look drawn, the same at each run.
+    /// Numbers that look random, and are the same in each run.
     fn drawn() -> impl Iterator<Item = u64> {
         let next = |x: &u64| Some(x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
         std::iter::successors(Some(7), next).map(|x| x >> 20)
@@ -279,8 +279,8 @@ mod tests {
         for _ in 0..2000 {
             let (low, span, seed) = (1 + number() % (1 << 40), number() % (1 << 40), number());
             let within = 0.001 + (number() % 1000) as f64 / 1000.0;
-            for wanted in [Goal::Smallest, Goal::Largest] {
-                let edge = Edge::new(wanted, (low, low + span), within);
+            for goal in [Goal::Smallest, Goal::Largest] {
+                let edge = Edge::new(goal, (low, low + span), within);
                 let noise = |value: u64| (value ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62;
                 let (edge, _) = search(edge, |value| Votes { met: noise(value) as u32, of: 3 });
                 assert!(edge.outcome().is_some());
@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn rounding_stays_within_the_precision() {
         for value in drawn().take(2000) {
-            for (wanted, within) in [(Goal::Smallest, 0.01), (Goal::Largest, 0.3)] {
-                let off = round(wanted, value, within).abs_diff(value) as f64;
+            for (goal, within) in [(Goal::Smallest, 0.01), (Goal::Largest, 0.3)] {
+                let off = round(goal, value, within).abs_diff(value) as f64;
                 assert!(off <= value as f64 * within / 8.0 + 0.5);
             }
         }

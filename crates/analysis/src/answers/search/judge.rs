@@ -15,24 +15,24 @@ use kvdyno_record::hlog::Kind;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Role};
 
-/// What a trial says of its point.
+/// The verdict of a trial on its point.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::answers) enum TargetVerdict {
     /// Every clause holds.
     Met,
     /// Some clause does not hold, or the engine does not fit; why, where figures do not show it.
     Missed(Option<String>),
-    /// Nothing can be said, and would not be if it were tried again: why.
+    /// The trial cannot be judged, and could not be if it were tried again: why.
     Void(String),
-    /// It has not come to an end yet; why, where the host stopped it: a full disk.
+    /// The trial has not ended yet; why, where the host stopped it: a full disk.
     Open(Option<String>),
 }
 
-/// One trial.
+/// A trial that was judged by the target.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::answers) struct JudgedTrial {
     pub(in crate::answers) verdict: TargetVerdict,
-    /// By clause.
+    /// The figure of each clause; none: the trial has none.
     pub(in crate::answers) values: Vec<Option<f64>>,
 }
 
@@ -49,7 +49,7 @@ pub(in crate::answers) struct MeasuredPhase<'p> {
     pub(in crate::answers) mix: &'p Mix,
 }
 
-/// Judges a phase of a case. `needs_limit`: without its RAM limit nothing can be said.
+/// Judges a phase of a case. `needs_limit`: a trial whose RAM limit was not held is void.
 pub(in crate::answers) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
@@ -88,7 +88,7 @@ pub(in crate::answers) fn judge(
     Ok(JudgedTrial { verdict, values: figures.into_iter().map(Result::ok).collect() })
 }
 
-/// What a case comes to that has no figures, or none of its point.
+/// The verdict on a case whose figures are missing or do not count; none: they count.
 fn without_figures(
     evidence: &Evidence,
     case: &CaseEvidence,
@@ -131,13 +131,13 @@ fn without_figures(
     }
 }
 
-/// How a case ended, in its words.
+/// The name of a case's outcome, and its message.
 fn describe_ending(outcome: &Outcome) -> String {
     format!("{}: {}", outcome.as_str(), outcome.message().unwrap_or_default())
 }
 
-/// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
-/// too little of it.
+/// Names the roles that fell behind their schedule: response times of the operations that began do
+/// not show the whole delay.
 fn describe_behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
     let roles = mix.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
@@ -154,21 +154,21 @@ pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
     result.per_second(count)
 }
 
-/// By how much of the database the page cache grew.
+/// The growth of the page cache during a phase, as a share of the database.
 pub(super) fn cache_growth(phase: &PhaseRecord) -> Option<f64> {
     let (before, after) = (phase.resident_before.as_ref()?, phase.resident_after.as_ref()?);
     let grown = after.resident_bytes as f64 - before.resident_bytes as f64;
     (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
 }
 
-/// How long a case worked on after a phase.
+/// The time that a case worked on after a phase, in nanoseconds.
 fn deferred_ns(case: &CaseEvidence, phase: &PhaseRecord) -> u64 {
     let phases = case.record.iter().flat_map(|record| &record.phases);
     let mut after = phases.skip_while(|other| other.name != phase.name).skip(1);
     phase.deferred_ns(after.next().filter(|next| next.kind == "settle"))
 }
 
-/// The sum of the roles' rates, as in the tables: with the time for the work left behind.
+/// The sum of the roles' rates, as in the tables: their time includes the work left behind.
 fn rates(
     clause: &Clause,
     case: &CaseEvidence,
@@ -186,8 +186,8 @@ fn rates(
     rates.sum()
 }
 
-/// What a clause is about: the latency of the worst role and operation, or the phase's hits; or why
-/// nothing can be said.
+/// The figure of a clause: the latency of the worst role and operation, or the phase's hits; or why
+/// there is none.
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
@@ -247,38 +247,38 @@ fn rate(clause: &Clause, result: &RoleResult, deferred_ns: u64) -> Result<f64, S
     per_second.ok_or_else(|| format!("{} has no window", result.role))
 }
 
-/// Times from the schedule where there is one, of the calls where there is none.
+/// The times of an operation: from the schedule where there is one, else of the calls.
 fn samples(op: &str, phase: &str, role: &Role, latencies: &Latencies) -> Histogram<u64> {
     let kind = if role.rate.is_some() { Kind::Response } else { Kind::Service };
     merge_samples(latencies, (phase, &role.name, kind), |other| other == op)
 }
 
-/// A bucket's upper end can lie above the longest call there was, which is known exactly.
+/// The longest time. A bucket's upper end can lie above it; of a call, the exact maximum is known.
 fn longest_call_ns(op: &str, role: &Role, result: &RoleResult, samples: &Histogram<u64>) -> f64 {
     let longest = samples.max() as f64;
     let exact = result.ops.get(op).map_or(0, |calls| calls.service_ns_max);
     if role.rate.is_some() { longest } else { longest.min(exact as f64) }
 }
 
-/// A percentile stands on ten samples beyond it. Ten beyond the bound are enough to say that it is
-/// missed, however few there are in all.
+/// Returns a percentile, which needs ten samples beyond it. Ten beyond the bound are enough to show
+/// a miss, however few there are in all.
 fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Result<f64, String> {
     let q = f64::from(thousandths) / 1e5;
     if let Some(value) = stats::quantile(samples, q) {
         return Ok(value as f64);
     }
     let value = samples.value_at_quantile(q) as f64;
-    let kept = samples.count_between(0, clause.bound as u64);
-    let beyond = samples.len().saturating_sub(kept) as f64;
+    let within_bound = samples.count_between(0, clause.bound as u64);
+    let beyond = samples.len().saturating_sub(within_bound) as f64;
     if beyond >= stats::SAMPLES_BEYOND && !clause.is_met(value) {
         return Ok(value);
     }
-    let (needed, had) = (stats::samples_needed(q), samples.len());
+    let (needed, count) = (stats::samples_needed(q), samples.len());
     Err(format!(
         "{} stands on {} samples, and a trial had {}; measure longer, or ask for less",
         clause.about,
         units::group_digits(needed),
-        units::group_digits(had)
+        units::group_digits(count)
     ))
 }
 
@@ -301,7 +301,7 @@ mod tests {
         assert!(percentile(clause, 99_900, &samples).unwrap() > 4.9e6);
     }
 
-    /// Nine of ten operations are fast reads, whose median all have together.
+    /// Nine of ten operations are fast reads, so the median of all operations is a read's.
     #[test]
     fn a_latency_is_to_be_kept_by_each_operation() {
         use crate::fixture::Fixture;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct SearchResult {
     /// The engine's label.
     pub engine: String,
-    /// What must hold, as typed.
+    /// The target, as typed.
     pub target: String,
     /// What was varied.
     pub axis: Axis,
@@ -21,7 +21,7 @@ pub struct SearchResult {
     pub conditions: Vec<Condition>,
     /// The values searched; null: not known yet.
     pub between: Option<Between>,
-    /// As close as this share was asked for.
+    /// The share by which the two sides of the edge may differ, as asked for.
     pub within: f64,
     /// Bytes of keys and values of the data.
     pub user_bytes: u64,
@@ -33,7 +33,7 @@ pub struct SearchResult {
     pub sentences: Vec<String>,
     /// The curve: every point measured, by value.
     pub points: Vec<Point>,
-    /// Of a rate: the role as fast as it goes, where that was measured for the bounds.
+    /// The point with the role as fast as it goes, from which bounds follow; null: not measured.
     pub fastest: Option<Point>,
     /// What to measure next.
     #[serde(skip)]
@@ -44,7 +44,7 @@ pub struct SearchResult {
     /// The run's id.
     #[serde(skip)]
     pub(super) run: String,
-    /// The run was brought to its end.
+    /// Whether the run is complete.
     #[serde(skip)]
     pub(super) sealed: bool,
 }
@@ -76,7 +76,7 @@ pub enum Outcome {
         /// From here on, at all harder ones tried, every trial missed: the edge lies between `met`
         /// and this. Null: some trial met it even at the hardest.
         surely_missed: Option<u64>,
-        /// It is as close as asked for, on both sides.
+        /// Whether both sides are as close as asked for.
         close: bool,
     },
 }
@@ -88,42 +88,42 @@ pub struct Condition {
     pub about: String,
     /// The unit of its bound and values, and with it the side of the bound to stay on.
     pub unit: Unit,
-    /// Meeting the bound exactly is enough.
+    /// Whether a value that equals the bound meets it.
     pub inclusive: bool,
     /// The bound.
     pub bound: f64,
     /// The roles that it is about.
     pub roles: Vec<String>,
-    /// Of a latency: `service` (of the calls) or `response` (from the schedule); by role.
+    /// The clock of a latency by role: `service` (of the calls) or `response` (from the schedule).
     pub clocks: BTreeMap<String, &'static str>,
 }
 
 /// A point of the curve.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// Bytes, or operations each second; null: as fast as it goes.
+    /// Bytes, or operations per second; null: the role as fast as it goes.
     pub value: Option<u64>,
     /// Trials that met the target.
     pub met: u32,
-    /// Trials.
+    /// All trials of the point.
     pub trials: u32,
-    /// What was measured, by condition and trial; null: no figure.
+    /// The figures, by condition and trial; null: the trial has none.
     pub figures: Vec<Vec<Option<f64>>>,
-    /// Of a rate: operations each second that the role did, by trial.
+    /// Operations per second that the role did, by trial; empty: memory was varied.
     pub done_per_s: Vec<Option<f64>>,
     /// By how much of the database the page cache grew while it was measured, in the trial where it
     /// grew most; null: not known.
     pub cached_more: Option<f64>,
     /// Why trials missed, where figures do not show it: `does not fit`.
     pub whys: Vec<String>,
-    /// Why nothing can be said of it; null: it can.
+    /// Why the point cannot be judged; null: it can.
     pub void: Option<String>,
     /// Why it is not complete, where the host stopped it: a full disk. Null: it is complete, or was
     /// cut off.
     pub stopped: Option<String>,
-    /// All its trials have come to an end.
+    /// Whether all its trials have ended.
     pub complete: bool,
-    /// Its cases.
+    /// The ids of its cases.
     pub cases: Vec<String>,
 }
 

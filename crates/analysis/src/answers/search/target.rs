@@ -9,12 +9,12 @@ use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
 
-/// All of its clauses must hold.
+/// A target: all of its clauses must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// As typed.
+    /// The text as the user typed it, without surrounding space.
     pub text: String,
-    /// At least one.
+    /// The clauses; at least one.
     pub clauses: Vec<Clause>,
 }
 
@@ -29,9 +29,9 @@ pub struct Clause {
     pub op: Option<&'static str>,
     /// The figure that must keep the bound.
     pub figure: Quantity,
-    /// The bound itself is allowed: `<=`, `>=`.
+    /// Whether the bound itself is allowed: `<=`, `>=`.
     pub inclusive: bool,
-    /// In the figure's unit.
+    /// The bound, in the figure's unit.
     pub bound: f64,
     /// Its position in the target.
     span: Range<usize>,
@@ -45,7 +45,7 @@ pub enum Quantity {
     Percentile(u32),
     /// The mean of the same times.
     Mean,
-    /// The longest of them.
+    /// The longest of the same times.
     Longest,
     /// Keys and records read per second, by operations that only read.
     Reads,
@@ -193,8 +193,8 @@ impl Clause {
 
     /// Whether it applies to a role with some of its operations.
     pub fn concerns(&self, role: &Role) -> bool {
-        let named = self.role.as_ref().is_none_or(|name| *name == role.name);
-        named && role.mix.iter().any(|entry| self.counts(entry.op.name()))
+        let matches_role = self.role.as_ref().is_none_or(|name| *name == role.name);
+        matches_role && role.mix.iter().any(|entry| self.counts(entry.op.name()))
     }
 
     /// Whether it applies to an operation.
@@ -263,15 +263,15 @@ fn parse_clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let Some((role, op, figure)) = parse_figure(about) else {
         return Err(wrong(about_span, format!("unknown figure `{about}`"), FIGURES));
     };
-    let (sign, wanted) = (&text[sign_span.clone()], figure.unit().sign());
-    if !sign.starts_with(wanted) || !matches!(&sign[1..], "" | "=") {
+    let (sign, expected) = (&text[sign_span.clone()], figure.unit().sign());
+    if !sign.starts_with(expected) || !matches!(&sign[1..], "" | "=") {
         let what = match figure.unit() {
             Unit::Time => "a time stays below",
             Unit::Rate => "a rate stays above",
             Unit::Share => "a share stays above",
         };
         let problem =
-            format!("{what} its bound: expected `{wanted}` or `{wanted}=`, found `{sign}`");
+            format!("{what} its bound: expected `{expected}` or `{expected}=`, found `{sign}`");
         return Err(wrong(sign_span, problem, EXAMPLE));
     }
     let bound = parse_bound(figure, &text[bound_span.clone()])
@@ -368,14 +368,14 @@ mod tests {
                     readers.get >= 1.5M/s and readers.scan.max < 1s and ops > 10 and p95 < 2 ms \
                     and hits > 99.9%";
         let target = Target::parse(text).unwrap();
-        let is: Vec<_> = target
+        let clauses: Vec<_> = target
             .clauses
             .iter()
             .map(|c| (c.role.as_deref(), c.op, c.figure, c.inclusive, c.bound))
             .collect();
         let readers = Some("readers");
         assert_eq!(
-            is,
+            clauses,
             [
                 (None, None, Quantity::Percentile(99_000), false, 1e6),
                 (None, None, Quantity::Reads, false, 50_000.0),

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A study compared with a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StudyComparison {
-    /// Who published what, where and on which machine.
+    /// The study's authors, source, machine and data.
     pub study: StudyHead,
     /// Its machine and data compared with this run's, and the effect.
     pub differences: Vec<Difference>,
@@ -31,7 +31,7 @@ pub struct Published {
     pub title: String,
     /// The kind of a run's figures that it can be compared with; null: none.
     pub matches: Option<TableKind>,
-    /// What it measured.
+    /// The properties of the row: engine, phase, threads and others.
     pub selectors: Selectors,
     /// Its figures.
     pub values: Vec<PublishedValue>,
@@ -41,18 +41,18 @@ pub struct Published {
     pub gave_up: bool,
     /// The rows of this run that are its counterparts.
     pub own: Vec<RowRef>,
-    /// Why there is none; null: there is one, or it could have none.
+    /// Why it has no counterpart; null: it has one, or could have none.
     pub why_none: Option<String>,
 }
 
 /// A row of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowRef {
-    /// The number of its group.
+    /// The index of its group.
     pub group: usize,
-    /// The number of its measured phase; null: its load.
+    /// The index of its measured phase in the group; null: its load.
     pub run: Option<usize>,
-    /// The number of the role in it; null: the phase as a whole.
+    /// The index of the role in the phase; null: the phase as a whole.
     pub role: Option<usize>,
 }
 
@@ -76,7 +76,7 @@ impl StudyComparison {
         format!("{}, {}", self.study.authors, self.study.published)
     }
 
-    /// The machine that its figures are of, in a line.
+    /// The machine of its figures, in one line.
     pub fn host(&self) -> String {
         let host = &self.study.host;
         let drives = host.drives.join("; ");

@@ -12,9 +12,9 @@ use serde::Serialize;
 pub struct Difference {
     /// Its name: `CPU threads`.
     pub subject: String,
-    /// In the study.
+    /// The study's value.
     pub study_value: String,
-    /// In this run.
+    /// The run's value.
     pub run_value: String,
     /// Its effect on the figures; null: practically equal.
     pub consequence: Option<String>,
@@ -98,12 +98,12 @@ fn ram(study: &StudyHead, figures: &Figures) -> Option<Difference> {
     let groups = figures.groups.iter().filter(|group| group.competes());
     let memory = unique(groups.map(|group| (group.ram_limit_bytes, group.ram(), group.user_bytes)));
     let machine = units::bytes(figures.host.machine.memory_bytes);
-    let one = |(limit, ram, data): &(Option<u64>, String, u64)| {
+    let memory_text = |(limit, ram, data): &(Option<u64>, String, u64)| {
         let bytes = limit.unwrap_or(figures.host.machine.memory_bytes) as f64;
         let ram = if limit.is_some() { ram.clone() } else { machine.clone() };
         format!("{ram} (data:RAM {:.1})", *data as f64 / bytes)
     };
-    let here = unique(memory.iter().map(one)).join(", ");
+    let here = unique(memory.iter().map(memory_text)).join(", ");
     let matters = "the share of data in memory decides how many reads reach the drive: compare \
                    data:RAM, not bytes";
     Some(difference("RAM for engine and page cache", there, here, Some(matters.to_owned())))

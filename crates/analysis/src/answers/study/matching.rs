@@ -1,4 +1,4 @@
-//! Which rows of a run a published one stands beside: those that are of what it says it is of.
+//! Finds the rows of a run that a published row describes by its selectors.
 
 use super::comparison::RowRef;
 use super::published::{Selectors, StudyTable, TableKind};
@@ -8,7 +8,7 @@ use crate::figures::job::DriveJob;
 use crate::figures::narrow::Narrowed;
 use kvdyno_record::units;
 
-/// The rows of a run at one place, and what the table's rows say of sizes.
+/// The rows of a run that a table can match, and the sizes of both.
 pub(super) struct Candidates<'s> {
     rows: Vec<Candidate<'s>>,
     records: Scale,
@@ -24,8 +24,8 @@ struct Candidate<'s> {
     job: Option<&'s DriveJob>,
 }
 
-/// A scaled suite has another number of records (or bytes of RAM) at each point: where as many are
-/// varied as in the study they are each other's like in their order, unless one is the same.
+/// The sizes (records, or bytes of RAM) of a study and of a scaled run. Where both have as many,
+/// they match in ascending order, unless one size is the same in both.
 struct Scale {
     published: Vec<u64>,
     own: Vec<u64>,
@@ -72,10 +72,10 @@ impl<'s> Candidates<'s> {
         Self { rows, records, ram }
     }
 
-    /// The rows that are of all that `published` says, or the first of it that none is of.
+    /// The rows that match all of `published`; or a message on the first part that none matches.
     pub(super) fn find_matching_rows(&self, published: &Selectors) -> Result<Vec<RowRef>, String> {
         let mut rows: Narrowed<&Candidate<'_>> = Narrowed::new(self.rows.iter().collect());
-        // A run that has none of them does not tell them apart.
+        // A run in which no row has the property does not distinguish by it.
         let condition = |value: &Option<String>, own: fn(&Group) -> Option<&String>| {
             value.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
         };
@@ -125,7 +125,7 @@ impl<'s> Candidates<'s> {
     }
 }
 
-/// The second hour is `hours-w02` of twelve, and `hours-w2` of nine.
+/// Whether names are of one phase: the second hour is `hours-w02` of twelve, `hours-w2` of nine.
 fn is_same_phase(own: &str, published: &str) -> bool {
     let window = |name: &str| {
         let (phase, number) = name.rsplit_once("-w")?;
@@ -142,7 +142,7 @@ fn ram(published: &Selectors) -> Option<u64> {
     units::parse_bytes(published.ram.as_ref()?).ok()
 }
 
-/// The rows of a group at a place. The load generator alone has no like in any study.
+/// The rows of a group for a kind of table. No study measured the load generator alone.
 fn rows(place: TableKind, at: usize, group: &Group) -> Vec<Candidate<'_>> {
     let seat = |run, role| RowRef { group: at, run, role };
     let load = group.load.as_ref().map(|load| Candidate {

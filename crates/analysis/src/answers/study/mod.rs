@@ -1,7 +1,7 @@
 //! Published studies: their figures as data, and where they stand beside a run's own.
 //!
-//! What was published is shown and never judged: it is in no statistic, ranking, finding or
-//! comparison, for it was measured elsewhere.
+//! Published figures are shown and never judged: they are in no statistic, ranking, finding or
+//! comparison, for they were measured elsewhere.
 
 mod comparison;
 mod differs;
@@ -17,7 +17,7 @@ pub use published::{
     StudyTable, TableKind, Written,
 };
 
-/// The files that the program brings along: id and text of each.
+/// The studies that are built into the program: the id and text of each file.
 const FILES: [(&str, &str); 5] = [
     (
         "callaghan-linkbench-2015",

@@ -1,4 +1,4 @@
-//! What a study's file holds (`studies/ID.toml`): rows of figures, each with what it is of.
+//! The format of a study's file (`studies/ID.toml`): rows of figures, each with its selectors.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Who published what, where and on which machine.
+    /// The study's authors, source, machine and data.
     pub study: StudyHead,
     /// Figures that the catalogue does not have.
     #[serde(default)]
@@ -17,23 +17,23 @@ pub struct Study {
     pub table: Vec<StudyTable>,
 }
 
-/// Who published what, where and on which machine.
+/// A study's authors, source, machine and data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StudyHead {
-    /// Its name here.
+    /// Its id, which is also the name of its file.
     pub id: String,
-    /// As published.
+    /// Its title, as published.
     pub title: String,
-    /// Who.
+    /// Its authors.
     pub authors: String,
-    /// When: a year, or a year and a month.
+    /// Its date: a year, or a year and a month.
     pub published: String,
-    /// Where.
+    /// The address at which it was published.
     pub url: String,
-    /// What it asked, in our words.
+    /// Its question, in our words.
     pub question: String,
-    /// What to bear in mind of its figures, in our words.
+    /// Reservations about its figures, in our words.
     pub doubts: Vec<String>,
     /// Its machine.
     pub host: StudyHost,
@@ -51,19 +51,19 @@ pub struct StudyHost {
     pub cpus: Option<u32>,
     /// Memory of the machine.
     pub memory: Option<String>,
-    /// Of it, what engines and page cache had.
+    /// The part of that memory that engines and page cache had.
     pub ram: Option<String>,
-    /// What databases lay on.
+    /// The drives that held the databases.
     pub drives: Vec<String>,
-    /// `nvme`, or in words.
+    /// The kind of drive: `nvme`, or in words.
     pub drive_kind: String,
     /// The kernel.
     pub kernel: Option<String>,
-    /// The system.
+    /// The operating system.
     pub os: Option<String>,
-    /// The filesystem, where it was one and the same.
+    /// The filesystem, where all databases were on the same kind.
     pub filesystem: Option<String>,
-    /// What was tested, with versions.
+    /// The engines that were tested, with versions.
     pub engines: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct StudyData {
     pub key_bytes: Option<u32>,
     /// Length of a value.
     pub value_bytes: Option<u32>,
-    /// So many records stood under one key.
+    /// The number of records under one key.
     pub pack: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ pub struct OwnFigure {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// What it is.
+    /// Its description.
     pub help: String,
 }
 
@@ -99,18 +99,18 @@ pub struct OwnFigure {
 pub struct StudyTable {
     /// Its name in the file.
     pub name: String,
-    /// What it is, in our words.
+    /// Its title, in our words.
     pub title: String,
-    /// Among which figures of a run its rows have their like; none: nowhere.
+    /// The kind of a run's rows that its rows are compared with; none: they are compared with none.
     pub matches: Option<TableKind>,
-    /// What all its rows are of.
+    /// The selectors that all its rows share.
     #[serde(default)]
     pub selectors: Selectors,
     /// Its rows.
     pub row: Vec<StudyRow>,
 }
 
-/// Where published rows have their like in a run.
+/// The kind of a run's rows that published rows are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableKind {
@@ -124,17 +124,17 @@ pub enum TableKind {
     Phase,
 }
 
-/// What a row is of; what it does not say, the study does not tell apart.
+/// The properties of a published row; null: the study does not distinguish by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Selectors {
     /// The engine, as the study's suite labels it.
     pub engine: Option<String>,
-    /// What the database lay on.
+    /// The volume that held the database.
     pub volume: Option<String>,
     /// The suite's part.
     pub part: Option<String>,
-    /// What was below the RAM limit.
+    /// The memory tier below the RAM limit.
     pub tier: Option<String>,
     /// The phase.
     pub phase: Option<String>,
@@ -148,19 +148,19 @@ pub struct Selectors {
     pub ram: Option<String>,
     /// Records: `80M`.
     pub records: Option<String>,
-    /// Of a drive's job: `rand read`.
+    /// The I/O of a drive's job: `rand read`.
     pub io: Option<String>,
-    /// Of a drive's job: bytes of an I/O.
+    /// The bytes of an I/O of a drive's job.
     pub block: Option<String>,
-    /// Of a drive's job: I/Os in flight.
+    /// The I/Os in flight of a drive's job.
     pub depth: Option<u32>,
-    /// Which of the study's drives; a run's rows have their like in each of them.
+    /// One of the study's drives; a run's row may match a row of each.
     pub drive: Option<String>,
     /// A setting that has no counterpart here.
     pub setting: Option<String>,
-    /// What else tells it from other rows, in words.
+    /// Any other property that distinguishes the row, in words.
     pub detail: Option<String>,
-    /// What was printed where that is not believed.
+    /// The printed value, where it is not believed.
     pub printed: Option<String>,
 }
 
@@ -168,22 +168,22 @@ pub struct Selectors {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudyRow {
-    /// What it is of, besides what its table says.
+    /// Its selectors, besides those of its table.
     pub selectors: Selectors,
     /// Its figures by name.
     #[serde(default)]
     pub values: BTreeMap<String, Written>,
-    /// Of them, those that follow from the others and were not printed.
+    /// The names of figures that follow from the others and were not printed.
     #[serde(default)]
     pub derived: Vec<String>,
-    /// Why it is to be doubted, in our words.
+    /// Why it is doubtful, in our words.
     pub doubt: Option<String>,
-    /// The authors gave up on it: there is no figure.
+    /// Whether the authors gave up on it: then there is no figure.
     #[serde(default)]
     pub gave_up: bool,
 }
 
-/// A published figure: a number, or what it lies between.
+/// A published figure: a number, or a range.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Written {
@@ -207,16 +207,16 @@ pub struct PublishedValue {
     pub unit: String,
     /// The number; null: it was published as a range.
     pub value: Option<f64>,
-    /// At least this; null: no such end.
+    /// The lower end of the range; null: there is none.
     pub least: Option<f64>,
-    /// At most this; null: no such end.
+    /// The upper end of the range; null: there is none.
     pub most: Option<f64>,
-    /// Follows from other figures of its row, and was not printed.
+    /// Whether it follows from other figures of its row, and was not printed.
     pub derived: bool,
 }
 
 impl Selectors {
-    /// These, and where they say nothing the `others`.
+    /// These selectors, completed by the `others`.
     pub(super) fn or(&self, others: &Self) -> Self {
         macro_rules! or {
             ($($field:ident)+) => {
@@ -227,7 +227,7 @@ impl Selectors {
             detail printed)
     }
 
-    /// What has no counterpart in a run: words that tell rows apart.
+    /// The selectors that have no counterpart in a run: words that tell rows apart.
     pub fn details(&self) -> Vec<&str> {
         let all = [&self.detail, &self.drive, &self.setting, &self.printed];
         all.into_iter().flatten().map(String::as_str).collect()
@@ -243,7 +243,7 @@ impl PublishedValue {
         Self { figure: figure.to_owned(), unit: unit.to_owned(), value, least, most, derived }
     }
 
-    /// Through `format`: `2,100,000`, `> 2,100,000`, `760,000-770,000`.
+    /// The value, formatted by `format`: `2,100,000`, `> 2,100,000`, `760,000-770,000`.
     pub fn text(&self, format: impl Fn(f64) -> String) -> String {
         match (self.value, self.least, self.most) {
             (Some(value), ..) => format(value),

@@ -1,4 +1,4 @@
-//! The figures as shipped: what follows from others is held against them.
+//! Checks of the studies as shipped: derived figures are compared with their sources.
 
 use super::published::{Study, Written};
 use super::{FILES, StudyComparison, TableKind};
@@ -25,7 +25,7 @@ fn suites_know_the_names_of_all_studies_and_figures() {
     assert_eq!(known::FIGURES.to_vec(), figures, "crates/record/src/known.rs");
 }
 
-/// How many figures each page of the studies has, counted there by hand.
+/// The number of figures on each page of the studies, counted there by hand.
 #[test]
 fn every_published_figure_is_there() {
     let printed = |study: &Study| {
@@ -55,14 +55,14 @@ fn every_published_figure_is_there() {
 fn every_figure_is_the_catalogues_or_said() {
     for study in all() {
         let own: BTreeSet<&str> = study.figure.iter().map(|own| own.name.as_str()).collect();
-        let known = |name: &str| catalogue::ALL.iter().any(|figure| figure.name == name);
-        assert!(!own.iter().any(|name| known(name)), "{own:?}");
+        let in_catalogue = |name: &str| catalogue::ALL.iter().any(|figure| figure.name == name);
+        assert!(!own.iter().any(|name| in_catalogue(name)), "{own:?}");
         let mut used = BTreeSet::new();
         for (table, row) in study.table.iter().flat_map(|t| t.row.iter().map(move |r| (t, r))) {
             let place = format!("{} {} {:?}", study.study.id, table.name, row.selectors);
             assert_eq!(row.gave_up, row.values.is_empty(), "{place}");
             for (name, written) in &row.values {
-                assert!(known(name) || own.contains(name.as_str()), "{place}: {name}");
+                assert!(in_catalogue(name) || own.contains(name.as_str()), "{place}: {name}");
                 let Written::Within { least, most } = written else { continue };
                 assert!(least.or(*most).is_some(), "{place}: {name}");
                 assert!(least.zip(*most).is_none_or(|(least, most)| least < most), "{place}");
@@ -81,10 +81,10 @@ fn every_figure_is_the_catalogues_or_said() {
     }
 }
 
-/// What tables print beside what it follows from: a slip of the pen shows.
+/// Tables that print a figure beside those that it follows from: a slip of the pen shows.
 #[test]
 fn derived_figures_follow_from_the_others() {
-    let mut held = 0;
+    let mut checks = 0;
     for study in all() {
         for (table, row) in study.table.iter().flat_map(|t| t.row.iter().map(move |r| (t, r))) {
             let place = format!("{} {} {:?}", study.study.id, table.name, row.selectors);
@@ -100,7 +100,7 @@ fn derived_figures_follow_from_the_others() {
             {
                 let off = per * records as f64 - out;
                 assert!(off.abs() <= 0.51e-7 * records as f64 + 1.0, "{place}: {off} blocks off");
-                held += 1;
+                checks += 1;
             }
             if let (Some(percent), Some(user), Some(system), Some(wall)) = (
                 value("cpu_percent"),
@@ -108,28 +108,28 @@ fn derived_figures_follow_from_the_others() {
                 value("cpu_system_ns"),
                 value("wall_ns"),
             ) {
-                // time(1) cuts off.
+                // time(1) rounds down.
                 let off = 100.0 * (user + system) / wall - percent;
                 let doubted = row.doubt.as_ref().is_some_and(|doubt| doubt.contains("CPU %"));
                 assert_eq!((-0.05..1.05).contains(&off), !doubted, "{place}: {off} %");
-                held += 1;
+                checks += 1;
             }
             if let (Some(ops), Some(bytes), Some(block)) =
                 (value("ops_per_s"), value("user_bytes_per_s"), row.selectors.block.as_ref())
             {
                 let block = units::parse_bytes(block).unwrap() as f64;
                 assert!((ops * block / bytes - 1.0).abs() < 1e-5, "{place}");
-                held += 1;
+                checks += 1;
             }
             if let (Some(rate), Some(window), Some(count)) =
                 (value("ops_per_s"), value("window_ns"), value("operations"))
             {
                 assert!((count * 1e9 / window / rate - 1.0).abs() < 1e-3, "{place}");
-                held += 1;
+                checks += 1;
             }
         }
     }
-    assert_eq!(held, 2 * 13 + 6 + 1, "so many rows have what follows from others");
+    assert_eq!(checks, 2 * 13 + 6 + 1, "so many rows have what follows from others");
 }
 
 /// All operations of the hour are the sum of each.
@@ -160,7 +160,7 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     let whys: BTreeSet<&str> =
         beside.published.iter().filter(load).filter_map(|row| row.why_none.as_deref()).collect();
     assert_eq!(whys, BTreeSet::from(["engine lmdb1 was not measured"]));
-    // A run that names no volumes is like all of them.
+    // A run without volumes matches every volume of a study.
     assert_eq!(beside.published[0].selectors.volume.as_deref(), Some("flash-journal"));
     let own: Vec<_> = beside.published[0].own.iter().map(place).collect();
     assert_eq!(own, [(lmdb.unwrap(), None, None)]);

@@ -19,7 +19,7 @@ pub const FORMAT: u32 = 1;
 /// A run, as a history stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// [`FORMAT`].
+    /// The version of the line: [`FORMAT`].
     pub format: u32,
     /// Its id.
     pub run: String,
@@ -54,13 +54,13 @@ pub struct ScopeFigures {
     pub phase: String,
     /// The role, and the operation where it has several; null: figures of the whole process.
     pub role: Option<String>,
-    /// It loads.
+    /// Whether they are the figures of a load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub load: bool,
-    /// It works on a schedule: response times count.
+    /// Whether the role works on a schedule: then response times count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open_loop: bool,
-    /// The null engine, or the drive beside engines: shown and not judged.
+    /// Whether it is the null engine, or the drive beside engines: shown and not judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub surroundings: bool,
     /// Operations per second that each schedule of its phase asked for: a pilot may find another
@@ -72,7 +72,7 @@ pub struct ScopeFigures {
 }
 
 impl Entry {
-    /// A run as a line, under a name of its own; or the findings that void its figures.
+    /// A run's line, labelled by `label` or its name; or the findings that void its figures.
     ///
     /// # Errors
     /// The names of those findings.
@@ -131,12 +131,12 @@ impl Entry {
 }
 
 impl ScopeFigures {
-    /// Whether it belongs to the same work.
+    /// Whether both are of the same work.
     pub(in crate::answers) fn is_same_work(&self, other: &Self) -> bool {
         (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
     }
 
-    /// Whether the schedules of both phases asked for about as much.
+    /// Whether the schedules of both phases asked for about the same rates.
     pub(super) fn is_rate_alike(&self, other: &Self) -> bool {
         let mut rates = self.offered_ops_per_s.iter().zip(&other.offered_ops_per_s);
         rates.all(|(one, other)| are_alike(*one, *other))
@@ -154,7 +154,7 @@ impl ScopeFigures {
 }
 
 fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigures> {
-    let one = |phase: &str, role: Option<&str>, metrics: &Metrics| {
+    let scope_figures = |phase: &str, role: Option<&str>, metrics: &Metrics| {
         let figures = metrics.0.iter().filter(|metric| metric.direction != Direction::Neither);
         let figures = figures.filter_map(|metric| Some((metric.name.to_owned(), metric.value?)));
         ScopeFigures {
@@ -172,21 +172,21 @@ fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigure
     let load = group
         .load
         .iter()
-        .map(|row| ScopeFigures { load: true, ..one(&row.phase, None, &row.metrics) });
+        .map(|row| ScopeFigures { load: true, ..scope_figures(&row.phase, None, &row.metrics) });
     let runs = group.runs.iter().flat_map(|run| {
         let roles = run.roles.iter().flat_map(|role| {
             let each = role.comparable().into_iter();
             each.map(|(op, metrics)| ScopeFigures {
                 open_loop: role.open_loop,
-                ..one(&run.phase, Some(&role.operation_label(op)), &metrics)
+                ..scope_figures(&run.phase, Some(&role.operation_label(op)), &metrics)
             })
         });
-        std::iter::once(one(&run.phase, None, &run.metrics)).chain(roles)
+        std::iter::once(scope_figures(&run.phase, None, &run.metrics)).chain(roles)
     });
     load.chain(runs).filter(|series| !series.figures.is_empty()).collect()
 }
 
-/// What the schedules of a phase ask for, by role.
+/// The rates that the schedules of a phase ask for, by role.
 fn offered_rates(run: &RunRow) -> Vec<f64> {
     run.roles.iter().filter_map(|role| role.metrics.value(&c::OFFERED_OPS_PER_S)).collect()
 }
@@ -194,7 +194,7 @@ fn offered_rates(run: &RunRow) -> Vec<f64> {
 /// The machine's properties that affect figures.
 fn machine(host: &Host) -> String {
     let machine = &host.machine;
-    // Kernels reserve a little more or less of it.
+    // Rounded, since kernels reserve a little more or less of it.
     let gibibytes = (machine.memory_bytes as f64 / f64::from(1 << 30)).round();
     let filesystem = host.filesystem.as_ref().map_or("unknown filesystem", |f| f.kind.as_str());
     let drive = host.drive.as_ref().and_then(|drive| drive.model.as_deref());

@@ -41,10 +41,10 @@ fn a_run_is_a_line_and_comes_back_as_it_was() {
     assert!(!line.contains('\n'));
     // Figures come back to the last digit but one.
     let mut back: Entry = serde_json::from_str(&line).unwrap();
-    for (back, was) in back.series.iter_mut().zip(&entry.series) {
+    for (back, exact) in back.series.iter_mut().zip(&entry.series) {
         for (name, figure) in &mut back.figures {
-            assert!((*figure - was.figures[name]).abs() <= 1e-12 * was.figures[name].abs());
-            *figure = was.figures[name];
+            assert!((*figure - exact.figures[name]).abs() <= 1e-12 * exact.figures[name].abs());
+            *figure = exact.figures[name];
         }
     }
     assert!(back == entry);

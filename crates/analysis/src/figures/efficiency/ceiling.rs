@@ -18,7 +18,7 @@ const SAME_SIZE: f64 = 2.0;
 /// Mean sizes of ceilings that differ by less count as one size.
 const SIZE_TOLERANCE: f64 = 1.1;
 
-/// What a phase did at the device: medians.
+/// The traffic of a phase at the device: medians of its trials.
 #[derive(Clone, Debug)]
 struct Traffic {
     device: String,
@@ -54,7 +54,7 @@ impl Traffic {
         if self.all_per_s() > 0.0 { self.reads_per_s / self.all_per_s() } else { 1.0 }
     }
 
-    /// Mean size of what is compared.
+    /// Mean size of the I/Os that are compared.
     fn bytes(&self, reads_alone: bool) -> Option<f64> {
         if reads_alone || self.reads() >= 0.5 { self.read_bytes } else { self.write_bytes }
     }
@@ -97,8 +97,8 @@ pub(super) struct Ceiling {
     reads: Metric,
 }
 
-/// A bare drive counts its own I/Os: the device may have counted fewer (mmap finds pages in
-/// memory), or more (another process's).
+/// Limits the device's rate to the job's own: a bare drive counts its own I/Os. The device may have
+/// counted fewer (mmap finds pages in memory), or more (another process's).
 fn cap_at_own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
     let own_per_s = |trial: usize| -> Option<f64> {
         let of_role =
@@ -252,7 +252,7 @@ pub(super) fn match_ceilings(
     Ok(Matched { equal, most: most.to_case(reads_alone), reads_alone })
 }
 
-/// The ceilings with the same mix of reads and writes; else those of reads, for its reads alone.
+/// The ceilings with the same mix of reads and writes; else those of reads, and true: reads alone.
 fn with_same_mix<'c>(
     traffic: &Traffic,
     ceilings: &[&'c Ceiling],
@@ -324,7 +324,7 @@ fn likely_depths(
 }
 
 impl Matched {
-    /// Its I/Os per second in percent of a ceiling that they exceed.
+    /// Its I/Os per second in percent of a ceiling; none up to `ABOVE_PERCENT`.
     pub(super) fn above_percent(&self, run: &RunRow, against: &CeilingCase) -> Option<f64> {
         let percent = against.percent(rate(run, self.reads_alone).value?);
         (percent > ABOVE_PERCENT).then_some(percent)

@@ -26,11 +26,11 @@ pub struct Efficiency {
     pub above_percent: Option<f64>,
     /// Why there is no share; null: there is one, or the run has no ceiling.
     pub why_no_share: Option<String>,
-    /// Shares are of reads alone: the ceilings do not cover its writes.
+    /// Whether shares are of reads alone, since the ceilings do not cover its writes.
     pub reads_alone: bool,
     /// Device I/Os while the phase ran, reads and writes, per operation of any role.
     pub ios_per_op: Option<f64>,
-    /// Nearly all operations were served from memory.
+    /// Whether nearly all operations were served from memory.
     pub cached: bool,
     /// What limits it: the role with the most operations in flight, preferably one without a target
     /// rate. Null: unknown.
@@ -59,7 +59,7 @@ pub struct CeilingCase {
     pub volume: Option<String>,
     /// The calls that made its I/Os: `psync`, `mmap`, `io_uring`.
     pub method: String,
-    /// Each of its threads waited for its I/O.
+    /// Whether each of its threads waited for its I/O.
     pub blocking: bool,
     /// Bytes of one I/O.
     pub block_bytes: u64,
@@ -69,11 +69,11 @@ pub struct CeilingCase {
     pub reads_share: f64,
     /// Device I/Os per second; reads, where shares are of reads alone.
     pub ios_per_s: f64,
-    /// The range of that over its trials.
+    /// Lower end of the range of that rate over its trials.
     pub ios_per_s_low: f64,
-    /// The range of that over its trials.
+    /// Upper end of the range of that rate over its trials.
     pub ios_per_s_high: f64,
-    /// Its trials.
+    /// The number of its trials.
     pub n: usize,
 }
 

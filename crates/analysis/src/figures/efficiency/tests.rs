@@ -44,7 +44,7 @@ fn recount(fixture: &mut Fixture, name: &str, change: impl Fn(&mut DeviceUsage, 
     }
 }
 
-/// Both readings are of one device.
+/// Renames the device of `before`, so that both readings are of one device.
 fn change_name(before: &mut Snapshot, after: &Snapshot) {
     let name = after.device.as_ref().unwrap().device.clone();
     before.device.as_mut().unwrap().device = name;

@@ -11,7 +11,7 @@ pub enum Cause {
     CpuUser,
     /// Computing in the kernel.
     CpuSystem,
-    /// Ready, and no CPU free.
+    /// Ready to run, with no CPU free.
     NoCpu,
     /// Writes that each wait for a flush of the drive's cache.
     Flushes,
@@ -27,11 +27,11 @@ pub enum Cause {
     Device,
     /// The engine stalled its writers.
     Stalls,
-    /// Other threads.
+    /// Waiting for other threads.
     Lock,
     /// Nothing was due.
     Schedule,
-    /// A server.
+    /// Waiting for a server.
     Server,
     /// No part took half of the time.
     Turns,
@@ -77,7 +77,7 @@ impl Cause {
         }
     }
 
-    /// Computing, in either mode.
+    /// Whether it is computing, in either mode.
     pub fn is_cpu(self) -> bool {
         matches!(self, Self::CpuUser | Self::CpuSystem)
     }

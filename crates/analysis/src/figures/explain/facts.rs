@@ -15,11 +15,11 @@ pub(super) struct Facts {
     /// Operations of any role; `writes` are those that write.
     pub(super) ops: f64,
     pub(super) writes: f64,
-    /// CPU time of the process, or of the server's.
+    /// CPU time of the engine's process, or of the server.
     pub(super) cpu_ns: Option<f64>,
-    /// The engine is a server: its CPU time excludes the roles' threads.
+    /// Whether the engine is a server: its CPU time then excludes the roles' threads.
     pub(super) server: bool,
-    /// The engine counted its stalls. Without a count, their events give an upper bound.
+    /// Whether the engine counted its stalls. Without a count, their events give an upper bound.
     pub(super) stalls_counted: bool,
     /// Page faults per operation.
     pub(super) faults_per_op: Option<f64>,

@@ -22,7 +22,7 @@ const DRIVE_FULL: std::ops::RangeFrom<f64> = 80.0..;
 /// writers, or a log that is synced now and then).
 const FLUSH_EACH: f64 = 0.5;
 
-/// A drive that has a request in flight nearly all of the time.
+/// A drive is busy if it has a request in flight for this share of the time.
 const BUSY: f64 = 0.9;
 
 /// From this size on, bytes bind requests, not their number: drives come near their bandwidth at
@@ -40,7 +40,7 @@ const SAME: std::ops::Range<f64> = 0.5..1.5;
 /// From one page fault in ten operations on, the faults are part of each operation's kernel time.
 const FAULTS_EACH: f64 = 0.1;
 
-/// CPUs of the engine's own threads that are reported.
+/// From this many CPUs on, the engine's own threads are reported.
 const OWN_CPUS_MIN: f64 = 0.25;
 
 /// A role's time in all trials together, with the facts of its phase.
@@ -96,7 +96,7 @@ impl RoleTime<'_> {
         format!("{at_most}{:.0} %", 100.0 * self.time.share(parts))
     }
 
-    /// Its CPU time, by mode.
+    /// Judges its CPU time, by mode.
     fn judge_cpu_time(&self) -> (Cause, String) {
         let (user, system) = (self.time.ns(Part::User), self.time.ns(Part::System));
         let cause = if system > user { Cause::CpuSystem } else { Cause::CpuUser };
@@ -118,7 +118,7 @@ impl RoleTime<'_> {
         (cause, words)
     }
 
-    /// Its wait for the device, by kind of request, with the device's latency.
+    /// Judges its wait for the device, by kind of request, with the device's latency.
     fn judge_device_wait(&self) -> (Cause, String) {
         let waited =
             format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
@@ -152,8 +152,8 @@ impl RoleTime<'_> {
         (cause, format!("{waited}{words}{}", self.format_main_kind()))
     }
 
-    /// A drive that was busy with many large requests. Without a measured limit there is no better
-    /// evidence.
+    /// Describes a drive that was busy with many large requests; none: it was not. Without a
+    /// measured limit there is no better evidence.
     fn no_more_bytes(&self, device: &DeviceSums) -> Option<String> {
         let busy = self.facts.busy()?;
         let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
@@ -190,7 +190,7 @@ impl RoleTime<'_> {
         }
     }
 
-    /// A role with samples in writes or syncs; without samples, roles that only write.
+    /// Whether it may wait for flushes: it has samples in writes or syncs, or all operations write.
     fn may_be_flushes(&self) -> bool {
         let sampled_ns = self.time.ns(Part::Sync) + self.time.ns(Part::Write);
         sampled_ns > 0.0 || self.facts.writes >= self.facts.ops
@@ -254,7 +254,7 @@ impl RoleTime<'_> {
         words
     }
 
-    /// Stalls, with the device's load: it shows whether the engine's background work waits for it.
+    /// Describes stalls, with the device's load: it shows whether background work waits for it.
     fn format_stalls(&self) -> String {
         let percent = self.percent(&[Part::Stall]);
         let by = if self.facts.stalls_counted { "counts" } else { "reports" };
@@ -265,7 +265,7 @@ impl RoleTime<'_> {
         format!("{words}, while the device was busy for {busy:.0} %{written}")
     }
 
-    /// A wait for another thread; where that thread waits for the drive, a wait for the drive.
+    /// Judges a wait for another thread; if that thread waits for the drive, a wait for the drive.
     fn judge_lock_wait(&self) -> (Cause, String) {
         let percent = self.percent(&[Part::Lock]);
         let mut words = format!("waited {percent} of the time for other threads (futex)");

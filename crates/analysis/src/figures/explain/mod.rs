@@ -32,17 +32,17 @@ use time::{Part, ThreadReadings, Time, blocked_samples, is_enough, samples_betwe
 /// Where the time of a load, or of a role in a measured phase, went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explained {
-    /// Which of the summary's groups.
+    /// The index of its group in the summary's groups.
     pub group: usize,
     /// The phase.
     pub phase: String,
-    /// It is a load.
+    /// Whether it is a load.
     pub load: bool,
     /// The role; null: a load.
     pub role: Option<String>,
     /// Its threads.
     pub threads: u32,
-    /// Wait-state samples of blocked threads behind the parts of their wait.
+    /// Wait-state samples of blocked threads, on which the parts of their wait rest.
     pub wait_samples: u64,
     /// The parts in percent, which add up to 100.
     pub metrics: Metrics,
@@ -50,7 +50,7 @@ pub struct Explained {
     pub cause: Option<Cause>,
     /// The cause in a sentence, with its evidence.
     pub sentence: Option<String>,
-    /// What is unknown, each with the reason.
+    /// The reasons why parts are unknown.
     pub unknown: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ struct TrialPhase<'e> {
     phase: &'e PhaseRecord,
     /// How long the engine stalled each writing thread.
     stalled_ns: f64,
-    /// From the engine's counter; else from its events.
+    /// Whether that comes from the engine's counter; else from its events.
     counted: bool,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn read(
     Ok(all)
 }
 
-/// Loads and measured phases of engines and of the load generator.
+/// Lists the loads and measured phases of engines and of the load generator.
 fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
     let mut phases = Vec::new();
     for (index, group) in
@@ -272,7 +272,7 @@ fn explain_times(
 
 const NO_TIME: &str = "it took no time";
 
-/// The figures: nine that add up to 100, and the parts of the device's.
+/// The figures with their parts: nine that add up to 100, and three of the device's wait.
 const SHARES: [(&Definition, &[Part]); 12] = [
     (&c::TIME_USER, &[Part::User]),
     (&c::TIME_SYSTEM, &[Part::System]),

@@ -12,7 +12,7 @@ use kvdyno_record::usage::ThreadsUsage;
 
 const S: f64 = SECOND as f64;
 
-/// Of ten seconds of threads: so many in user mode, in the kernel and without a CPU.
+/// The usage of ten seconds of threads: seconds in user mode, in the kernel and without a CPU.
 fn usage(user: u64, system: u64, runqueue: u64) -> ThreadsUsage {
     ThreadsUsage {
         time_ns: 10 * SECOND,
@@ -23,7 +23,7 @@ fn usage(user: u64, system: u64, runqueue: u64) -> ThreadsUsage {
     }
 }
 
-/// Tenths of seconds.
+/// A part's time in tenths of seconds.
 fn tenths(time: &Time, part: Part) -> u64 {
     (time.ns(part) / S * 10.0).round() as u64
 }
@@ -233,9 +233,9 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
         "{words}"
     );
     // One request at a time keeps a drive busy that may serve many.
-    let one = DeviceSums { write_ns: 9.8 * S, queue_ns: 9.8 * S, ..large };
-    let one = Facts { device: Some(one), ..writing.clone() };
-    let (cause, words) = explain(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
+    let single = DeviceSums { write_ns: 9.8 * S, queue_ns: 9.8 * S, ..large };
+    let single = Facts { device: Some(single), ..writing.clone() };
+    let (cause, words) = explain(&[(System, 2.0), (Write, 8.0)], &single).unwrap();
     assert_eq!(cause, Cause::Writes);
     assert!(words.contains("it wrote 500 MiB/s, 1.96 ms per request"), "{words}");
     let (cause, words) = explain_role(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();

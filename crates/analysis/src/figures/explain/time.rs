@@ -12,7 +12,7 @@ use kvdyno_record::usage::{ThreadsUsage, WaitSamples};
 /// 10 points.
 pub(super) const SAMPLES_MIN: u64 = 20;
 
-/// Threads blocked for less than this share of the time: the cause of the wait explains nothing.
+/// If threads are blocked for less than this share of the time, the wait needs no cause.
 pub(super) const BLOCKED_MIN: f64 = 0.05;
 
 /// A part of time.
@@ -139,7 +139,7 @@ impl Time {
         self.parts[Part::Other as usize] += unexplained;
     }
 
-    /// Moves a stall out of sleep and of waits for other threads.
+    /// Moves the time of stalls out of sleep and out of waits for other threads.
     fn subtract_stall(&mut self, stalled_ns: f64) {
         let mut remaining = stalled_ns;
         for part in [Part::Other, Part::Lock] {

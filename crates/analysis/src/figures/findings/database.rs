@@ -1,4 +1,5 @@
-//! What happened to the databases before they were measured: other cases.
+//! Whether other cases changed a database before it was measured, and whether its files are smaller
+//! than its data: in memory, removed while open, or compressed.
 
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
@@ -52,14 +53,15 @@ fn compressed_database(evidence: &Evidence) -> Option<Finding> {
     Finding::from_phases(Id::DatabaseCompressed, evidence, smaller)
 }
 
-/// Not a bare drive: its blocks are overwritten in place, and the rule of steadiness covers it.
+/// Whether it is an engine. A bare drive overwrites its blocks in place, and the rule of steadiness
+/// covers it.
 fn is_engine(measured: &Measured<'_>) -> bool {
     !measured.case.is_bare_drive()
 }
 
 fn shared_database(evidence: &Evidence) -> Option<Finding> {
     let wrote = |id: &&String| {
-        // What the load writes once is there for all.
+        // Writes of the load do not count: they are there for all cases.
         let users = evidence.cases.iter().filter(|case| !case.case.makes_database());
         let mut writers = users.filter(|case| case.case.id == **id);
         writers.any(|case| case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes))

@@ -8,7 +8,7 @@ use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
 use kvdyno_record::units::{bytes, group_digits, percent};
 
-/// Random reads suffer above this, the kernel's default.
+/// Readahead above this, the kernel's default, harms random reads.
 const READAHEAD_MAX: u64 = 128 << 10;
 
 /// A database below this share of the drive leaves it spare room that a full drive lacks.

@@ -85,8 +85,8 @@ fn unflushed_evidence(
     }))
 }
 
-/// Flushes and writes with FUA, with the words for them. None where they were not counted, or not
-/// all.
+/// Counts flushes and writes with FUA, with the words for them. None where they were not counted,
+/// or not all.
 fn count_flushes(
     evidence: &Evidence,
     measured: &Measured<'_>,
@@ -110,7 +110,7 @@ fn count_flushes(
     }))
 }
 
-/// The most that write at the same time and may share a flush.
+/// The most writers at one time, which may share a flush.
 fn writers(measured: &Measured<'_>) -> u64 {
     let planned = measured.mix.roles.iter();
     let writing = planned.filter(|role| role.mix.iter().any(|entry| entry.op.writes()));

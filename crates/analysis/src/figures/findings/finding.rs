@@ -25,13 +25,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// About the whole run.
+    /// Makes a finding about the whole run.
     pub(super) fn new(id: Id, evidence: impl Into<String>) -> Self {
         let (evidence, advice) = (evidence.into(), id.advice().to_owned());
         Self { id, severity: id.severity(), evidence, advice, cases: Vec::new() }
     }
 
-    /// About cases: each has its evidence, and the first is quoted. None without cases.
+    /// Makes a finding about cases: each has its evidence, and the first is quoted. None without
+    /// cases.
     pub(super) fn from_cases(
         id: Id,
         evidence: impl IntoIterator<Item = (String, String)>,
@@ -47,25 +48,25 @@ impl Finding {
         Some(Self { cases, ..Self::new(id, quoted?) })
     }
 
-    /// About cases, from their records.
+    /// Makes a finding about cases from their records.
     pub(super) fn from_records<'e>(
         id: Id,
         evidence: &'e Evidence,
-        shown: impl Fn(&'e CaseEvidence, &'e CaseRecord) -> Option<String>,
+        describe: impl Fn(&'e CaseEvidence, &'e CaseRecord) -> Option<String>,
     ) -> Option<Self> {
         let evidence_of = |(case, record): (&'e CaseEvidence, &'e CaseRecord)| {
-            Some((case.case.id.clone(), shown(case, record)?))
+            Some((case.case.id.clone(), describe(case, record)?))
         };
         Self::from_cases(id, evidence.recorded_cases().filter_map(evidence_of))
     }
 
-    /// About cases, from their measured phases; those of the load generator are left out.
+    /// Makes a finding about cases from their measured phases, without those of the load generator.
     pub(super) fn from_phases<'e>(
         id: Id,
         evidence: &'e Evidence,
-        shown: impl Fn(&Measured<'e>) -> Option<String>,
+        describe: impl Fn(&Measured<'e>) -> Option<String>,
     ) -> Option<Self> {
-        let evidence_of = |measured: Measured<'e>| Some((measured.id(), shown(&measured)?));
+        let evidence_of = |measured: Measured<'e>| Some((measured.id(), describe(&measured)?));
         Self::from_cases(
             id,
             measured_phases(evidence)
@@ -74,21 +75,22 @@ impl Finding {
         )
     }
 
-    /// The same from files of the record, including those of the load generator.
+    /// Makes a finding about cases from files of their measured phases, including those of the load
+    /// generator.
     pub(super) fn from_files<'e>(
         id: Id,
         evidence: &'e Evidence,
-        shown: impl Fn(&Measured<'e>) -> Result<Option<String>, RecordError>,
+        describe: impl Fn(&Measured<'e>) -> Result<Option<String>, RecordError>,
     ) -> Result<Option<Self>, RecordError> {
         let evidence_of =
-            |measured: Measured<'e>| Ok(shown(&measured)?.map(|words| (measured.id(), words)));
+            |measured: Measured<'e>| Ok(describe(&measured)?.map(|words| (measured.id(), words)));
         let cases: Result<Vec<_>, RecordError> = measured_phases(evidence)
             .filter_map(|measured| evidence_of(measured).transpose())
             .collect();
         Ok(Self::from_cases(id, cases?))
     }
 
-    /// With advice that depends on the evidence.
+    /// Replaces the advice by one that depends on the evidence.
     pub(super) fn with_advice(self, advice: impl Into<String>) -> Self {
         Self { advice: advice.into(), ..self }
     }
@@ -136,7 +138,7 @@ impl Measured<'_> {
         ops.map(|op| op.hits + op.misses).sum()
     }
 
-    /// Its engine stores nothing.
+    /// Whether its engine stores nothing: then it measures the load generator.
     pub(super) fn measures_load_generator(&self) -> bool {
         self.case.stores_nothing()
     }

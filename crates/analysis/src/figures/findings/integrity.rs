@@ -91,7 +91,7 @@ fn failure_evidence(op: &OpResult) -> Option<String> {
     (count > 0).then(words)
 }
 
-/// What `look` reports about any operation of any phase.
+/// Collects what `look` reports about each operation of each phase.
 fn collect_op_evidence(
     evidence: &Evidence,
     look: impl Fn(&OpResult) -> Option<String>,
@@ -127,8 +127,8 @@ fn damage_evidence(_: &CaseEvidence, record: &CaseRecord) -> Option<String> {
     }
 }
 
-/// A few operations may be due at the end: one for each thread, and one in a hundred, do not count;
-/// a search uses the same rule.
+/// Finds open loops that fell behind. A few operations may be due at the end: one for each thread,
+/// and one in a hundred, do not count. A search uses the same rule.
 fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
     let behind = measured_phases(evidence).flat_map(|measured| {
         let roles = measured.phase.roles.iter().filter_map(move |role| {
@@ -168,7 +168,7 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
     Some(finding.with_advice(format!("{stand}; {advice}")))
 }
 
-/// Which of the cases a resumed run would repeat, by the runner's own rule.
+/// Says which of the cases a resumed run would repeat, by the runner's own rule.
 fn retry_advice(evidence: &Evidence, cases: &[(String, String)]) -> String {
     let left = evidence.unfinished_cases();
     let again = |(id, _): &&(String, String)| left.iter().any(|case| case.case.id == *id);

@@ -11,7 +11,7 @@ pub enum Severity {
     Invalid,
     /// The figures may mislead.
     Warning,
-    /// The figures hold, within this.
+    /// The figures hold, within the limits that it describes.
     Info,
 }
 
@@ -27,7 +27,7 @@ macro_rules! kinds {
         }
 
         impl Id {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
             /// How much it weighs.
@@ -197,7 +197,7 @@ kinds! {
     SmallAgainstDrive = Info,
         "a nearly empty flash drive writes less inside than a full one: for figures of the drive, \
          fill most of it";
-        /// The drive's internal writes are not in the figures.
+    /// The drive's internal writes are not in the figures.
     DriveInsideUnseen = Info,
         "for figures of a drive: trim it first, note how full it is, and compare the drive's own \
          counters (`nvme smart-log`) before and after";
@@ -206,7 +206,7 @@ kinds! {
     /// Loaded data was not verified.
     NotVerified = Info,
         "a `verify` phase after the load proves that the engine kept its data";
-        /// Far less of a database is on the drive than was written to it.
+    /// Far less of a database is on the drive than was written to it.
     DatabaseTooSmall = Warning,
         "the rest is in memory, or in files that were removed while the engine had them open: \
          residency, eviction, space and reads from the drive do not cover its data";
@@ -242,7 +242,7 @@ kinds! {
     ClientBound = Warning,
         "these are figures of the client: a faster server would not change them; use fewer client \
          threads on more CPUs, or deeper pipelines";
-        /// Ranks of a crew differ widely.
+    /// Ranks of a crew differ widely.
     ClientsUneven = Warning,
         "slow ranks lower the totals, and percentiles mix fast and slow ones. `--table ranks` \
          names the hosts. Look there for other load, slower CPUs or a longer network path, or give \
@@ -251,7 +251,7 @@ kinds! {
     SlowClock = Info,
         "each operation costs about 15 ns more than with the processor's own clock; the load \
          generator's line includes it";
-        /// The machine alone would explain such tails.
+    /// The machine alone would explain such tails.
     TailBelowLoadGenerator = Info;
     /// Threads were ready to run without a free CPU.
     CpuWanting = Warning,

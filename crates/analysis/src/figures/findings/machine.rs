@@ -9,7 +9,7 @@ use kvdyno_record::units::{duration, percent};
 /// More stolen time than this is visible in tails.
 const STEAL_MAX: f64 = 0.001;
 
-/// A clock that is off by more makes times and rates wrong by 0.05 %.
+/// A clock that drifts by more makes times and rates wrong by more than 0.05 %.
 const DRIFT_PPM_MAX: f64 = 500.0;
 
 /// A step of the time of day above this share of a case was not slewing: the kernel slews by at
@@ -99,7 +99,7 @@ fn debug_build(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// Engines report it in their build facts, under a name with "assert" in it.
+/// Finds assertions: engines report them in their build facts, under a name with "assert" in it.
 fn assertions(evidence: &Evidence) -> Option<Finding> {
     const OFF: [&str; 6] = ["off", "no", "false", "0", "disabled", "none"];
     Finding::from_records(Id::AssertionsOn, evidence, |_, record| {

@@ -17,7 +17,7 @@ const OUTGROWS: f64 = 1.5;
 /// A database above this share of the machine's memory may be evicted even without a limit.
 const NEAR_MEMORY: f64 = 0.5;
 
-/// Data in memory has less read from the drive for each lookup: a page for a hundred of them.
+/// The most bytes read from the drive per lookup of data in memory: a page for a hundred lookups.
 const MEMORY_READ_BYTES_MAX: f64 = 4096.0 / 100.0;
 
 pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 7] = [
@@ -117,8 +117,8 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
     Some(Finding::from_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
 }
 
-/// Data that was warmed, and is read from the drive by the engine's own processes: others read from
-/// the same device.
+/// Finds data that was warmed, but that the engine's own processes read from the drive. The
+/// device's counters would include other processes.
 fn uncached_data(evidence: &Evidence) -> Option<Finding> {
     let cold = |measured_phase: &Measured<'_>| {
         let mut phases = measured_phase.case.case.phases.iter();

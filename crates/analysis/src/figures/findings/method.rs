@@ -55,7 +55,7 @@ fn short_measurement(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// Openings are counted, and have no steady state.
+/// Whether a mix opens databases: openings are counted, and have no steady state.
 fn opens(mix: &Mix) -> bool {
     mix.entries().any(|entry| entry.op.opens())
 }
@@ -167,7 +167,7 @@ fn load_generator_share(
     Finding::from_cases(Id::LoadGeneratorShare, large.chain(while_due))
 }
 
-/// A client that computes most of the time on each of its CPUs.
+/// Finds clients that compute most of the time on each of their CPUs.
 fn client_bound(evidence: &Evidence) -> Option<Finding> {
     let cpus = evidence.run.host_before.machine.cpus.max(1);
     Finding::from_phases(Id::ClientBound, evidence, |measured| {

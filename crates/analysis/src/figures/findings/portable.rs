@@ -17,10 +17,10 @@ pub(super) fn findings(
     explained: &[Explained],
 ) -> Option<Finding> {
     let native = groups.iter().find(|group| group.competes() && !is_portable(evidence, group))?;
-    let bound = explained.iter().filter_map(|one| {
-        let group = groups.get(one.group).filter(|group| group.competes())?;
-        let cpu = one.cause.is_some_and(Cause::is_cpu);
-        let words = one.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
+    let bound = explained.iter().filter_map(|row| {
+        let group = groups.get(row.group).filter(|group| group.competes())?;
+        let cpu = row.cause.is_some_and(Cause::is_cpu);
+        let words = row.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
         let (label, other) = (&group.label, &native.label);
         let words =
             format!("{label} is an official build for any processor, {other} is not; {words}");

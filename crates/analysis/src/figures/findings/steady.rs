@@ -98,7 +98,7 @@ impl Stalls {
 fn unsteady_rates(groups: &[Group]) -> Option<Finding> {
     let validities = engine_roles(groups).filter_map(|(_, role)| role.validity.as_ref());
     let mut moved: Vec<_> = validities.flat_map(|validity| validity.moved.clone()).collect();
-    // The roles of a case follow each other.
+    // Puts the roles of a case next to each other.
     moved.sort_by(|(one, _), (other, _)| one.cmp(other));
     Finding::from_cases(Id::NotSteady, moved)
 }

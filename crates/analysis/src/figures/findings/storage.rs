@@ -116,7 +116,7 @@ impl CaseStorage<'_> {
         Some(format!("`echo {value} > /sys/block/{}/queue/{file}`", drive.name))
     }
 
-    /// An image is removed with its database.
+    /// Whether it is an image, which is removed with its database.
     fn is_image(&self) -> bool {
         let image = |record: &CaseRecord| record.volume.as_ref().is_some_and(|v| v.image.is_some());
         self.cases.iter().any(|(_, record)| image(record))

@@ -64,7 +64,7 @@ fn a_good_run_still_has_findings_of_its_limits() {
     );
 }
 
-/// The findings of a run with a bare drive, after more reads than its own.
+/// The findings of a run with a bare drive, with more reads at the device than its own.
 fn findings_at_drive(mut fixture: Fixture, case: &str, more: u64) -> Vec<Finding> {
     for trial in [1, 2] {
         let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
@@ -85,7 +85,7 @@ fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
     drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
 }
 
-/// How much the filesystem writes for a flush is not known.
+/// The number of writes that the filesystem makes for a flush is not known.
 #[test]
 fn a_drive_that_flushes_is_not_called_shared() {
     let is_shared = |flushes: bool| {
@@ -329,13 +329,13 @@ fn limits_that_others_set_are_named() {
         fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
     });
     assert!(above.evidence.ends_with("together to 1.00 GiB"), "{above:?}");
-    let ours = findings(|fixture| {
+    let limited = findings(|fixture| {
         memory(fixture);
         for case in &mut fixture.cases {
             case.record.ram_limit.enforced_by = Some("cgroup v2".to_owned());
         }
     });
-    assert!(ours.iter().all(|finding| finding.id != Id::MemoryLimitAbove), "ours is tighter");
+    assert!(limited.iter().all(|finding| finding.id != Id::MemoryLimitAbove), "ours is tighter");
 }
 
 #[test]

@@ -10,18 +10,18 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 /// equal work. An engine that lacks the operations of a later phase is compared up to there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhasePeers {
-    /// With any engine.
+    /// Equal for phases of any engine.
     pub engines: u64,
-    /// With the same engine on any volume.
+    /// Equal for phases of the same engine on any volume.
     pub(crate) volumes: u64,
-    /// With what has a common answer, of any engine and number of threads.
+    /// Equal for phases with a common answer, of any engine and number of threads.
     pub(crate) answer: u64,
-    /// The same for one engine, on any volume.
+    /// Equal for phases with a common answer, of one engine on any volume.
     pub(crate) answer_on_volumes: u64,
 }
 
 impl PhasePeers {
-    /// Those of each measured phase of a case, by its name.
+    /// Computes the numbers of each measured phase of a case, by the phase's name.
     pub(super) fn from_case(case: &Case) -> BTreeMap<String, Self> {
         let work = Work::new(case, &[]);
         let by = |purpose| prefixes(work.equal(purpose));
@@ -37,7 +37,7 @@ impl PhasePeers {
     }
 }
 
-/// By phase, what stands for the work up to it and with it.
+/// Returns for each phase a hash of the work up to and including it.
 fn prefixes(mut work: Value) -> BTreeMap<String, u64> {
     let phases = work["phases"].take();
     let mut hasher = DefaultHasher::new();
@@ -55,7 +55,7 @@ mod tests {
     use crate::fixture::Fixture;
     use kvdyno_record::workload::{Activity, Phase};
 
-    /// One engine does a phase more in the end, another one more in between.
+    /// One engine does one more phase at the end, another one does one more in between.
     #[test]
     fn phases_have_peers_up_to_the_first_that_differs() {
         let case = Fixture::new().plan.cases.into_iter().find(|case| case.threads.is_some());

@@ -17,13 +17,13 @@ pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Rea
     let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
     let mix = if requests { "requests".to_owned() } else { names.join("+") };
     let scope = At { phase, role: &role.name, op: None };
-    // What is written before an opening is no part of it.
+    // Writes before an opening are no part of it.
     let writes = role.mix.iter().any(|entry| entry.op.writes() && !entry.op.opens());
     // A schedule sets the rate: what it leaves behind does not lower it.
     let deferred = (writes && !open_loop).then_some(deferred);
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
     let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
-    let one = |op: &&str| {
+    let op_row = |op: &&str| {
         let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
         OpRow { op: (*op).to_owned(), metrics, relative_response: None }
     };
@@ -41,7 +41,7 @@ pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Rea
         relative_response: None,
         scatter: None,
         windows: Vec::new(),
-        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
+        ops: if names.len() > 1 { names.iter().map(op_row).collect() } else { Vec::new() },
         does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
     }
 }

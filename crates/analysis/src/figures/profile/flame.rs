@@ -13,7 +13,7 @@ const SEEN: f64 = 0.001;
 /// The call tree of threads of one kind in a phase of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Flame {
-    /// Of which threads, and how many samples.
+    /// The threads, and the number of their samples.
     #[serde(flatten)]
     pub sampled: ThreadsSamples,
     /// The functions that occur.
@@ -41,13 +41,13 @@ impl From<&Profiled> for Flame {
         let least = profiled.sampled.samples as f64 * SEEN;
         let (mut functions, mut calls) = (Vec::new(), Vec::new());
         let mut numbers: HashMap<u32, u32> = HashMap::new();
-        let mut drawn: HashMap<usize, i64> = HashMap::new();
+        let mut indices: HashMap<usize, i64> = HashMap::new();
         for (index, call) in profiled.tree.calls().iter().enumerate() {
             let Call { caller, function, origin, own, total } = *call;
             if total == 0 || (total as f64) < least {
                 continue;
             }
-            let caller = caller.map_or(Some(-1), |caller| drawn.get(&(caller as usize)).copied());
+            let caller = caller.map_or(Some(-1), |caller| indices.get(&(caller as usize)).copied());
             let Some(caller) = caller else { continue };
             let number = *numbers.entry(function).or_insert_with(|| {
                 let function = profiled.tree.function(function);
@@ -55,7 +55,7 @@ impl From<&Profiled> for Flame {
                 functions.push(FlameFunction { name, module });
                 functions.len() as u32 - 1
             });
-            drawn.insert(index, calls.len() as i64);
+            indices.insert(index, calls.len() as i64);
             calls.push(FlameCall(caller, number, origin, total, own));
         }
         Self { sampled: profiled.sampled.clone(), functions, calls }

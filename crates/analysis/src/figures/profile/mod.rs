@@ -19,13 +19,13 @@ use serde::Serialize;
 /// Functions with a smaller share of the samples are left out of summaries.
 const RARE: f64 = 0.001;
 
-/// A summary has this many functions of a kind of threads.
+/// The most functions of one kind of threads in a summary.
 const FUNCTIONS_MAX: usize = 50;
 
 /// The samples of threads of one kind in a phase of a group. All counts are sums of its trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ThreadsSamples {
-    /// Which of the summary's groups.
+    /// The index of its group in the summary's groups.
     pub group: usize,
     /// The phase.
     pub phase: String,
@@ -39,7 +39,7 @@ pub struct ThreadsSamples {
     pub rate_hz: u32,
     /// Samples.
     pub samples: u64,
-    /// Of them with a stack that was not unwound to the thread's start.
+    /// Samples among them whose stack was not unwound to the thread's start.
     pub cut: u64,
     /// Samples of the phase that the kernel could not hand over.
     pub lost: u64,
@@ -50,7 +50,7 @@ pub struct ThreadsSamples {
 /// Samples with their call paths.
 #[derive(Clone, Debug)]
 pub struct Profiled {
-    /// Of which threads, and how many.
+    /// The threads, and the number of their samples.
     pub sampled: ThreadsSamples,
     /// The case in a few words: `lmdb t4`.
     pub case: String,
@@ -61,7 +61,7 @@ pub struct Profiled {
 /// The functions of threads of one kind that they were in most.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadsFunctions {
-    /// Of which threads, and how many.
+    /// The threads, and the number of their samples.
     #[serde(flatten)]
     pub sampled: ThreadsSamples,
     /// The functions, most samples first.
@@ -83,7 +83,7 @@ pub struct FunctionSamples {
     pub total: u64,
 }
 
-/// All that was profiled, in the order of the groups.
+/// Returns all profiles, in the order of the groups.
 pub fn read(evidence: &Evidence, groups: &[Group]) -> Vec<Profiled> {
     let naming = Naming::from_groups(&groups.iter().collect::<Vec<_>>());
     let of_groups = evidence.cases.iter().filter_map(|case| {
@@ -91,27 +91,27 @@ pub fn read(evidence: &Evidence, groups: &[Group]) -> Vec<Profiled> {
         Some((group, case))
     });
     let mut all = add(of_groups);
-    for one in &mut all {
-        one.case = naming.name(&groups[one.sampled.group]);
+    for profiled in &mut all {
+        profiled.case = naming.name(&groups[profiled.sampled.group]);
     }
     all
 }
 
-/// The profiles of cases, added by the number that each has.
+/// Adds up the profiles of cases with equal numbers.
 pub(crate) fn add<'c>(cases: impl Iterator<Item = (usize, &'c CaseEvidence)>) -> Vec<Profiled> {
     let mut all: Vec<Profiled> = Vec::new();
     let mut phases: Vec<(usize, &PhaseRecord)> = Vec::new();
     for (group, case) in cases.filter(|(_, case)| case.case.profile) {
         if let Some(file) = case.profile() {
             add_case(&mut all, group, case, &file);
-            let shown = file.phases.iter().filter_map(|phase| case.shown_phase(&phase.phase));
-            phases.extend(shown.map(|record| (group, record)));
+            let records = file.phases.iter().filter_map(|phase| case.shown_phase(&phase.phase));
+            phases.extend(records.map(|record| (group, record)));
         }
     }
     all.sort_by_key(|one| one.sampled.group);
     for Profiled { sampled, tree, .. } in &mut all {
         tree.add_up();
-        // Threads that some trial has no samples of had its operations as well.
+        // A trial without samples of these threads counts with its operations as well.
         for (_, record) in phases.iter().filter(|(group, record)| {
             (*group, record.name.as_str()) == (sampled.group, sampled.phase.as_str())
         }) {
@@ -174,7 +174,7 @@ impl Profiled {
         profiled
     }
 
-    /// The same threads where they have no samples.
+    /// Returns the same threads without any samples.
     pub(crate) fn without_samples(&self) -> Self {
         let sampled = ThreadsSamples {
             trials: 0,
@@ -210,13 +210,13 @@ impl ThreadsSamples {
             && (self.owner, &self.threads) == (other.owner, &other.threads)
     }
 
-    /// CPU time per operation, of so many samples; none: it had no operations.
+    /// CPU time per operation for this number of samples; none without operations or a rate.
     pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
         let ns = samples as f64 * 1e9 / f64::from(self.rate_hz);
         (self.operations > 0 && self.rate_hz > 0).then(|| ns / self.operations as f64)
     }
 
-    /// Stacks are cut, or samples were lost: more than one in a hundred.
+    /// Whether more than one sample in a hundred has a cut stack or was lost.
     pub fn is_incomplete(&self) -> bool {
         (self.cut + self.lost) * 100 > self.samples
     }

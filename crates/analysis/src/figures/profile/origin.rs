@@ -69,7 +69,7 @@ pub(super) fn origin(function: &Function, caller: Option<Origin>) -> Origin {
     }
 }
 
-/// Where programs begin.
+/// Whether a function is where programs begin, or is unknown.
 fn is_start(name: &str) -> bool {
     matches!(name, "_start" | "main" | "[unknown]")
 }
@@ -83,22 +83,22 @@ mod tests {
         let of = |name: &str, module: &str, caller| {
             origin(&Function { name: name.to_owned(), module: module.to_owned() }, caller)
         };
-        let (engine, ours) = (Some(Origin::Engine), Some(Origin::LoadGenerator));
-        assert_eq!(of("mdb_get", "kvdyno-lmdb", ours), Origin::Engine);
-        assert_eq!(of("rocksdb::DBImpl::Get", "librocksdb.so.9", ours), Origin::Engine);
+        let (engine, generator) = (Some(Origin::Engine), Some(Origin::LoadGenerator));
+        assert_eq!(of("mdb_get", "kvdyno-lmdb", generator), Origin::Engine);
+        assert_eq!(of("rocksdb::DBImpl::Get", "librocksdb.so.9", generator), Origin::Engine);
         assert_eq!(
             of("kvdyno_worker::hot::closed_loop", "kvdyno-lmdb", None),
             Origin::LoadGenerator
         );
         assert_eq!(
-            of("<kvdyno_lmdb::Session as X>::get", "kvdyno-lmdb", ours),
+            of("<kvdyno_lmdb::Session as X>::get", "kvdyno-lmdb", generator),
             Origin::LoadGenerator
         );
-        assert_eq!(of("core::slice::cmp", "kvdyno-lmdb", ours), Origin::LoadGenerator);
+        assert_eq!(of("core::slice::cmp", "kvdyno-lmdb", generator), Origin::LoadGenerator);
         assert_eq!(of("std::vector<int>::push_back", "librocksdb.so", engine), Origin::Engine);
         assert_eq!(of("std::sys::thread_start", "kvdyno-lmdb", None), Origin::System);
         assert_eq!(of("memcmp", "libc.so.6", engine), Origin::System);
         assert_eq!(of("vfs_read", KERNEL, engine), Origin::Kernel);
-        assert_eq!(of("clock_gettime", VDSO, ours), Origin::System);
+        assert_eq!(of("clock_gettime", VDSO, generator), Origin::System);
     }
 }

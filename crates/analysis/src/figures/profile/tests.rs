@@ -42,7 +42,7 @@ fn a_run_without_a_profile_has_none() {
     assert_eq!(Fixture::new().summary().profile, []);
 }
 
-/// What a damaged file, or a stranger's, may contain.
+/// Paths that a damaged or a foreign file may contain.
 #[test]
 fn paths_that_lead_nowhere_are_left_out() {
     let threads = ThreadsProfile {

@@ -30,7 +30,7 @@ pub struct Call {
 }
 
 impl CallTree {
-    /// Its functions.
+    /// Returns a function by its number.
     pub fn function(&self, number: u32) -> &Function {
         &self.functions[number as usize]
     }
@@ -57,7 +57,7 @@ impl CallTree {
         path: u32,
         calls: &mut [Option<u32>],
     ) -> Option<u32> {
-        // From the innermost path that is not known outwards, and back.
+        // Walks outwards from the innermost unknown path to a known one, and back.
         let (mut unknown, mut caller, mut next) = (Vec::new(), None, Some(path));
         while let Some(path) = next {
             if let Some(call) = *calls.get(path as usize)? {
@@ -105,7 +105,7 @@ impl CallTree {
         }
     }
 
-    /// The samples of each function, in whatever path.
+    /// The samples of each function, on any path.
     pub(super) fn functions(&self) -> Vec<FunctionSamples> {
         let mut all: Vec<Option<FunctionSamples>> = vec![None; self.functions.len()];
         for call in &self.calls {
@@ -132,7 +132,7 @@ impl CallTree {
         callers.any(|caller| caller.function == call.function)
     }
 
-    /// The call that it was called by; none: it is the thread's start.
+    /// Returns the caller of a call; none: the thread's start.
     pub fn caller(&self, call: &Call) -> Option<&Call> {
         call.caller.map(|caller| &self.calls[caller as usize])
     }

@@ -13,7 +13,7 @@ const POINTS_MAX: usize = 1000;
 /// The dimensions that a cell can leave open.
 const AXES: usize = 7;
 
-/// The RAM limit among them.
+/// The index of the RAM limit among them.
 const RAM: usize = 4;
 
 type Open = [Option<String>; AXES];
@@ -25,7 +25,7 @@ pub(super) struct CellMatch<'g> {
     /// The values of the dimensions that the cell leaves open, in this order: part, volume, tier,
     /// threads, RAM, records, window; none: the cell sets it.
     open: Open,
-    /// By the number of the trial.
+    /// The values, by the number of the trial.
     pub(super) values: BTreeMap<u32, f64>,
     missing: Option<String>,
 }
@@ -186,13 +186,13 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let open = |is_set: bool, word: Option<String>| (!is_set).then(|| word.unwrap_or_default());
     // A bare drive has no records, and no limit that its direct I/O would use.
     let keyless = group.bare_drive;
-    let one = matches!(cell.threads, Some(Threads::Exactly(_) | Threads::Most));
+    let sets_threads = matches!(cell.threads, Some(Threads::Exactly(_) | Threads::Most));
     let window = row.window.map(|number| format!("w{number}"));
     let open = [
         open(cell.part.is_some(), group.part.as_ref().map(|part| format!("{part}:"))),
         open(cell.volume.is_some(), group.volume.as_ref().map(|volume| format!("@{volume}"))),
         open(cell.tier.is_some(), group.tier_name.as_ref().map(|tier| format!("%{tier}"))),
-        open(one, group.threads_swept.map(|threads| format!("#{threads}"))),
+        open(sets_threads, group.threads_swept.map(|threads| format!("#{threads}"))),
         open(cell.ram_bytes.is_some() || keyless, group.ram_limit_bytes.map(units::bytes)),
         open(cell.records.is_some() || keyless, Some(units::count(group.records))),
         // A load, and a phase without windows, belong to every window of another phase.
@@ -201,7 +201,7 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     Ok(CellMatch { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
 }
 
-/// The figure; for a measured phase that of the role, or of the phase as a whole.
+/// The figure of a load, of a measured phase's role, or of the phase as a whole.
 fn metric<'g>(cell: &Cell, row: Row<'g>) -> Result<Option<&'g Metric>, String> {
     let figure_of =
         |metrics: &'g Metrics| metrics.0.iter().find(|metric| metric.name == cell.figure);

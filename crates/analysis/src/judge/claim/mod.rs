@@ -33,7 +33,7 @@ pub struct Claimed {
     pub reason: Option<String>,
     /// Every point at which it was judged.
     pub points: Vec<ClaimPoint>,
-    /// The condition, read.
+    /// The condition, parsed.
     #[serde(skip)]
     pub(crate) relation: Relation,
 }
@@ -59,7 +59,7 @@ pub struct ClaimPoint {
     pub value: Option<f64>,
     /// Lower end of its 99 % interval; null: too few trials.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same interval.
     pub high: Option<f64>,
     /// Trials that have all of its figures.
     pub trials: usize,
@@ -75,7 +75,7 @@ pub struct ClaimPoint {
 }
 
 impl ClaimVerdict {
-    /// In a table.
+    /// The words for a table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -99,8 +99,8 @@ impl Claimed {
         let (Side::Figure(cell) | Side::Difference(cell, _)) = &self.relation.left else {
             return None;
         };
-        let named = catalogue::ALL.iter().find(|definition| definition.name == cell.figure);
-        named.filter(|_| !is_ratio).map(|definition| definition.unit)
+        let definition = catalogue::ALL.iter().find(|definition| definition.name == cell.figure);
+        definition.filter(|_| !is_ratio).map(|definition| definition.unit)
     }
 }
 
@@ -210,7 +210,7 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
     point
 }
 
-/// Why a point is undecided, or that two are equal; none: it is plain.
+/// Why a point is undecided, or that both sides are equal; none: neither is so.
 fn reason(judged: &Bounded, trials: usize, cells: &[CellMatch<'_>]) -> Option<String> {
     let more = more_in_words(judged.more, "trial");
     match judged {
@@ -244,7 +244,7 @@ fn value(relation: &Relation, figures: &[f64]) -> f64 {
     }
 }
 
-/// Whether it says which of two things is larger: they may be equal.
+/// Whether a relation states which of two things is larger: they may be equal.
 fn compares_two_sides(relation: &Relation) -> bool {
     let (Test::Above(bound) | Test::Below(bound)) = &relation.test else { return false };
     match (&relation.left, bound) {

@@ -39,27 +39,27 @@ fn ratio(threads: Option<Threads>) -> Side {
 /// LMDB's reads take 75 us here and those of `RocksDB` 98.
 #[test]
 fn a_ratio_holds_or_does_not_by_its_interval() {
-    let one = Some(Threads::Exactly(1));
-    let holds = judged(6, claim(ratio(one), Test::Above(Bound::Number(1.1))));
+    let one_thread = Some(Threads::Exactly(1));
+    let holds = judged(6, claim(ratio(one_thread), Test::Above(Bound::Number(1.1))));
     assert_eq!(holds.verdict, ClaimVerdict::Holds, "{holds:?}");
     let point = &holds.points[0];
     assert!(point.low.unwrap() <= point.value.unwrap() && point.value <= point.high, "{point:?}");
-    let not = judged(6, claim(ratio(one), Test::Within { low: 2.0, high: 3.0 }));
+    let not = judged(6, claim(ratio(one_thread), Test::Within { low: 2.0, high: 3.0 }));
     assert_eq!(not.verdict, ClaimVerdict::DoesNotHold, "{not:?}");
     let value = holds.points[0].value.unwrap();
-    let across = judged(6, claim(ratio(one), Test::Above(Bound::Number(value))));
+    let across = judged(6, claim(ratio(one_thread), Test::Above(Bound::Number(value))));
     assert_eq!(across.verdict, ClaimVerdict::Undecided, "{across:?}");
 }
 
 #[test]
 fn below_four_trials_nothing_is_decided_and_more_are_asked_for() {
-    let one = Some(Threads::Exactly(1));
-    let few = judged(3, claim(ratio(one), Test::Above(Bound::Number(0.1))));
+    let one_thread = Some(Threads::Exactly(1));
+    let few = judged(3, claim(ratio(one_thread), Test::Above(Bound::Number(0.1))));
     assert_eq!(few.verdict, ClaimVerdict::Undecided);
     assert_eq!(few.reason.as_deref(), Some("expected 4 trials, found 3"));
     let point = &few.points[0];
     assert!(point.value.is_some() && point.low.is_none() && point.more_trials == Some(1));
-    let less = Side::Difference(reads("lmdb", one), reads("rocksdb", one));
+    let less = Side::Difference(reads("lmdb", one_thread), reads("rocksdb", one_thread));
     let less = judged(4, claim(less, Test::Above(Bound::Number(-1e9))));
     assert_eq!(less.verdict, ClaimVerdict::Holds, "{less:?}");
 }
@@ -160,14 +160,14 @@ fn windowed(claims: &[Claim]) -> Vec<Claimed> {
 
 #[test]
 fn windows_are_separate_points_and_all_of_them_count_without_one() {
-    let one = Some(Threads::Exactly(1));
-    let reads_in = |window| Cell { window, ..reads("lmdb", one) };
+    let one_thread = Some(Threads::Exactly(1));
+    let reads_in = |window| Cell { window, ..reads("lmdb", one_thread) };
     let [first, last] = [Window::Number(1), Window::Last].map(|window| reads_in(Some(window)));
     let slower = |one, other| claim(Side::Ratio(one, other), Test::Within { low: 1.9, high: 2.1 });
-    let every = |bound| claim(ratio(one), Test::Above(Bound::Number(bound)));
+    let every = |bound| claim(ratio(one_thread), Test::Above(Bound::Number(bound)));
     let claims = [
         slower(first.clone(), last),
-        // At each window, the same of both engines.
+        // In each window, that window of both engines is compared.
         every(1.1),
         // A cell with a window is compared with every window of a cell without.
         claim(Side::Ratio(reads_in(None), first.clone()), Test::Within { low: 0.9, high: 1.1 }),
@@ -192,7 +192,8 @@ fn windows_are_separate_points_and_all_of_them_count_without_one() {
     assert_eq!(whole.reason.as_deref(), Some("window w1 of measure was not measured"));
 }
 
-/// A server's part may need more memory than an engine's; what no cell sets is equal otherwise.
+/// A server's part may need more memory than an engine's: cells that name their parts may differ in
+/// the RAM limit. Without parts, a limit that no cell sets has to be equal.
 #[test]
 fn parts_with_one_limit_each_may_have_different_ones() {
     let mut summary = Fixture::with_trials(6).summary();
@@ -201,12 +202,12 @@ fn parts_with_one_limit_each_may_have_different_ones() {
             if group.is_called("lmdb") { ("lmdb", 1 << 30) } else { ("rocksdb", 2 << 30) };
         (group.part, group.ram_limit_bytes) = (Some(part.to_owned()), Some(limit));
     }
-    let one = Some(Threads::Exactly(1));
+    let one_thread = Some(Threads::Exactly(1));
     let of_parts = ["lmdb", "rocksdb"]
-        .map(|engine| Cell { part: Some(engine.to_owned()), ..reads(engine, one) });
+        .map(|engine| Cell { part: Some(engine.to_owned()), ..reads(engine, one_thread) });
     let [lmdb, rocksdb] = of_parts;
     let above = || Test::Above(Bound::Number(1.1));
-    let claims = [claim(Side::Ratio(lmdb, rocksdb), above()), claim(ratio(one), above())];
+    let claims = [claim(Side::Ratio(lmdb, rocksdb), above()), claim(ratio(one_thread), above())];
     let claimed = super::judge(&claims, &summary);
     assert_eq!(claimed[0].verdict, ClaimVerdict::Holds, "{claimed:?}");
     assert_eq!(claimed[1].verdict, ClaimVerdict::Undecided, "{claimed:?}");

@@ -32,7 +32,7 @@ pub enum Question {
     Tail,
     /// Mean time to open a database that was closed, up to the first answer.
     Opening,
-    /// The same of a database whose last process was killed.
+    /// Mean time to open a database whose last process was killed, up to the first answer.
     Recovery,
 }
 

@@ -10,7 +10,7 @@ use crate::judge::versus::judge::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The engine's usual name.
+/// An engine's standing at one question.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Standing {
     /// The engine as people call it.
@@ -19,21 +19,21 @@ pub struct Standing {
     pub group: Option<usize>,
     /// From 1; engines tied with the first of them share its rank; null: no figure.
     pub rank: Option<usize>,
-    /// Its rank is shared.
+    /// Whether its rank is shared.
     pub tied: bool,
-    /// As in the tables.
+    /// The value, as in the tables; null: no figure.
     pub value: Option<f64>,
-    /// Lower end of its range: of the median's interval, or below six trials of the trials.
+    /// Lower end of its range: of the median's interval, or below six trials of the trials' values.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same range.
     pub high: Option<f64>,
     /// Trials that have a value.
     pub n: usize,
-    /// By what factor it is worse than the best, which has 1. Null: nothing to divide by.
+    /// The factor by which it is worse than the best, which has 1; null: nothing to divide by.
     pub ratio_to_best: Option<f64>,
     /// Lower end of its 99 % interval; null: the best itself, or too few trials.
     pub ratio_to_best_low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same interval.
     pub ratio_to_best_high: Option<f64>,
     /// Whether it differs significantly from the best; null: no figure.
     pub verdict: Option<Significance>,
@@ -52,7 +52,7 @@ impl Standing {
         let few = "no single trial has enough samples".to_owned();
         Self {
             group: Some(index),
-            // As in the tables; but of no trial in particular there is nothing to compare.
+            // As in the tables; but without the value of any trial there is nothing to compare.
             value: metric.value.filter(|_| !values.is_empty()),
             low,
             high,
@@ -146,7 +146,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// The best one's.
+    /// The gap of the best engine to itself.
     const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
 
     fn compare(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {

@@ -50,11 +50,11 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
     std::iter::once(headline).chain(describe_worst_rates(versus)).collect()
 }
 
-/// What a promise costs, where the sides differ in it: no side is better for that.
+/// The price of a durability promise, where the sides differ in it: no side is better for that.
 fn price(versus: &Versus) -> Option<String> {
     let pair = versus.pairs.first()?;
     let (base, new) = (pair.durability, pair.other_durability?);
-    // From the stronger to the weaker class the ratios are what giving the promise up yields.
+    // From the stronger to the weaker class the ratios show what giving the promise up yields.
     let costs_or_yields = if new > base { "costs over" } else { "yields over" };
     let judged = |row: &&Row| {
         let verdicts = [Verdict::Improved, Verdict::Regressed, Verdict::Equal, Verdict::Changed];
@@ -88,7 +88,7 @@ fn format_sides(new: &str, base: &str) -> String {
     }
 }
 
-/// Whether it is a cost: rates and latencies come before costs.
+/// Whether a figure is a cost: rates and latencies come before costs.
 fn is_cost(figure: &str) -> bool {
     let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
     !c::is_latency(figure) && rates.iter().all(|rate| rate.name != figure)
@@ -117,9 +117,9 @@ fn figures(versus: &Versus, word: &str, verdict: Verdict) -> Option<String> {
         .collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
     let more = rows.len().saturating_sub(NAMED_MAX);
-    let named: Vec<String> = rows.into_iter().take(NAMED_MAX).map(|(.., text)| text).collect();
+    let changes: Vec<String> = rows.into_iter().take(NAMED_MAX).map(|(.., text)| text).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("{word}: {}{more}", named.join(", ")))
+    (!changes.is_empty()).then(|| format!("{word}: {}{more}", changes.join(", ")))
 }
 
 /// The number of threads in a case's name: ` at t4`.

@@ -1,9 +1,9 @@
-//! Which figures a comparison shows.
+//! The choice of the figures that a comparison shows.
 
 use crate::figures::catalogue as c;
 use crate::figures::metric::{Definition, Direction};
 
-/// Which figures a comparison shows.
+/// The choice of the figures that a comparison shows.
 #[derive(Clone, Debug, Default)]
 pub enum FigureChoice {
     /// The usual ones.
@@ -11,7 +11,7 @@ pub enum FigureChoice {
     Usual,
     /// All with a better direction, and each operation by itself.
     All,
-    /// These.
+    /// The named ones.
     Named(Vec<&'static Definition>),
 }
 
@@ -19,7 +19,7 @@ pub enum FigureChoice {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown figure `{name}`")]
 pub struct UnknownFigure {
-    /// As typed.
+    /// The name as the user typed it.
     pub name: String,
     /// Names that contain it; all, where none does.
     pub known: Vec<&'static str>,
@@ -35,7 +35,7 @@ pub(crate) enum FigureScope {
         open_loop: bool,
         mix: bool,
     },
-    /// One of its operations.
+    /// One operation of a role.
     Op {
         open_loop: bool,
     },
@@ -53,8 +53,8 @@ const OPEN: [&Definition; 4] =
 impl FigureChoice {
     /// The figures of these names.
     pub fn from_names(names: &[String]) -> Result<Self, UnknownFigure> {
-        let named = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
-        Ok(Self::Named(named))
+        let definitions = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+        Ok(Self::Named(definitions))
     }
 
     /// Whether a figure is judged: a primary one, or one that was named.
@@ -63,14 +63,14 @@ impl FigureChoice {
     }
 
     pub(crate) fn includes(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
-        let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
+        let among = |figures: &[&Definition]| figures.iter().any(|figure| figure.name == name);
         let latency = c::is_latency(name);
         match (self, scope) {
             // Common latencies of several kinds of operations have no meaning.
             (_, FigureScope::Role { mix: true, .. }) if latency => false,
             (Self::Named(_) | Self::Usual, FigureScope::Op { .. }) if !latency => false,
             (Self::All, _) => direction != Direction::Neither,
-            (Self::Named(wanted), _) => among(wanted),
+            (Self::Named(definitions), _) => among(definitions),
             (Self::Usual, FigureScope::Load) => among(&LOAD),
             (Self::Usual, FigureScope::Phase) => among(&PHASE),
             (Self::Usual, FigureScope::Role { open_loop, .. } | FigureScope::Op { open_loop }) => {
@@ -81,8 +81,8 @@ impl FigureChoice {
 }
 
 impl FigureScope {
-    /// Whether a figure is the one by which its scope is judged: rates, without any the count of
-    /// instructions; on a schedule the 99th percentile of response times.
+    /// Whether a figure is the one by which its scope is judged: a rate, or the count of
+    /// instructions where there is no rate; on a schedule, the 99th percentile of response times.
     fn is_primary(self, name: &str) -> bool {
         let is = |figure: &Definition| figure.name == name;
         match self {
@@ -99,10 +99,10 @@ fn find(name: &str) -> Result<&'static Definition, UnknownFigure> {
     let definition = c::ALL.iter().find(|definition| definition.name == name);
     definition.copied().ok_or_else(|| {
         let all = || c::ALL.iter().map(|definition| definition.name);
-        let mut known: Vec<&str> = all().filter(|known| known.contains(name)).collect();
-        if known.is_empty() {
-            known = all().collect();
+        let mut names: Vec<&str> = all().filter(|other| other.contains(name)).collect();
+        if names.is_empty() {
+            names = all().collect();
         }
-        UnknownFigure { name: name.to_owned(), known }
+        UnknownFigure { name: name.to_owned(), known: names }
     })
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct ClassComparison {
     /// The run's id.
     pub run: String,
-    /// The class that is compared with, and the other.
+    /// The base's class, and the class that is compared with it.
     pub classes: [Durability; 2],
     /// The engines that have both, in the order of the plan.
     pub engines: Vec<EngineClasses>,
@@ -60,22 +60,22 @@ fn list_engines(engines: &[EngineInfo], class: Durability) -> Vec<&EngineInfo> {
 /// The same engine in the other class: by its label, or the only one where the suite has labels of
 /// its own.
 fn find_counterpart<'e>(
-    one: &EngineInfo,
+    engine: &EngineInfo,
     base: &[&EngineInfo],
     new: &[&'e EngineInfo],
 ) -> Option<&'e EngineInfo> {
-    let is_same = |info: &&&EngineInfo| info.engine == one.engine;
+    let is_same = |info: &&&EngineInfo| info.engine == engine.engine;
     let by_label = new
         .iter()
         .filter(is_same)
-        .find(|info| label_without_class(info) == label_without_class(one));
+        .find(|info| label_without_class(info) == label_without_class(engine));
     let single = base.iter().filter(is_same).count() == 1;
     let mut others = new.iter().filter(is_same);
     let only = others.next().filter(|_| single && others.next().is_none());
     by_label.or(only).copied()
 }
 
-/// `rocksdb` of `rocksdb-async`.
+/// The label without its class: `rocksdb` for `rocksdb-async`.
 fn label_without_class(info: &EngineInfo) -> String {
     info.label.replacen(&format!("-{}", info.durability.as_str()), "", 1)
 }

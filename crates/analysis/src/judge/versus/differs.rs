@@ -48,15 +48,15 @@ pub(super) fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     let (base, new) = (ceilings(base), ceilings(new));
     let counterpart = |one: &CeilingCase| {
         let like = |other: &&CeilingCase| {
-            let shape = |it: &CeilingCase| (it.block_bytes, it.in_flight);
+            let shape = |case: &CeilingCase| (case.block_bytes, case.in_flight);
             (&other.job, &other.volume, shape(other)) == (&one.job, &one.volume, shape(one))
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
     };
-    let per_s = |one: &CeilingCase| {
-        let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
-        format!("{} ({low} to {high})", units::rate(one.ios_per_s))
+    let per_s = |case: &CeilingCase| {
+        let [low, high] = [case.ios_per_s_low, case.ios_per_s_high].map(units::si);
+        format!("{} ({low} to {high})", units::rate(case.ios_per_s))
     };
     let difference = |one: &CeilingCase| {
         let other = counterpart(one)?;
@@ -223,8 +223,8 @@ pub(super) fn engines(
         let worker = engine.worker.as_ref();
         worker.and_then(|worker| worker.build.get(name).cloned()).unwrap_or_default()
     };
-    let named = [&b, &n].into_iter().filter_map(|engine| engine.worker.as_ref());
-    for name in named.flat_map(|worker| worker.build.keys()).collect::<BTreeSet<_>>() {
+    let both_workers = [&b, &n].into_iter().filter_map(|engine| engine.worker.as_ref());
+    for name in both_workers.flat_map(|worker| worker.build.keys()).collect::<BTreeSet<_>>() {
         add(&format!("built with {name}"), build(&b, name), build(&n, name));
     }
     let workers = (worker(base, &labels.0), worker(new, &labels.1));

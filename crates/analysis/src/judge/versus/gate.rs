@@ -30,18 +30,18 @@ pub struct NotJudged {
     pub case: String,
     /// The figure's scope and name; null: the whole case.
     pub figure: Option<String>,
-    /// Why not.
+    /// Why it could not be judged.
     pub reason: String,
 }
 
-/// What a gate found of each figure.
+/// The findings of a gate.
 #[derive(Debug, Default)]
 pub(crate) struct GateLists {
-    /// What certainly got worse by more than is allowed.
+    /// Figures that certainly got worse by more than allowed.
     pub(crate) regressed: Vec<String>,
-    /// What may have.
+    /// Figures that may have got worse by more than allowed.
     pub(crate) may_hide: Vec<String>,
-    /// What cannot be judged.
+    /// Figures and cases that cannot be judged.
     pub(crate) not_judged: Vec<NotJudged>,
 }
 
@@ -51,11 +51,12 @@ pub(crate) struct GateLists {
 pub enum GateResult {
     /// Every figure was judged, and none got worse by more than allowed.
     Passed,
-    /// None certainly is, but some may be: their intervals are too wide.
+    /// No figure certainly got worse by more than allowed, but some may have: their intervals are
+    /// too wide.
     Undecided,
-    /// At least one is.
+    /// At least one figure got worse by more than allowed.
     Failed,
-    /// None is, but not all could be judged.
+    /// No figure certainly got worse by more than allowed, but not all could be judged.
     CannotJudge,
 }
 
@@ -127,18 +128,18 @@ fn figure(row: &Row) -> String {
     format!("{}: {}", row.scope, row.figure)
 }
 
-/// By how much a figure got worse beyond the allowed share; none: it has no interval.
+/// The worsening of a figure beyond the allowed share; none: it has no interval.
 fn worsening_beyond(row: &Row, allowed: f64) -> Option<Mean> {
     Some(subtract_allowed(row.mean_worsening()?, allowed, (row.figure, row.direction)))
 }
 
-/// A mean that is worse by so much, less the allowed share: as logarithms.
+/// Subtracts the allowed share from a mean worsening; both as logarithms.
 pub(crate) fn subtract_allowed(
     worse: Mean,
     allowed: f64,
     (figure, direction): (&str, Direction),
 ) -> Mean {
-    // Less may be a bias of the builds.
+    // A smaller difference may be a bias of the builds.
     let allowed = allowed.max(least_difference(figure));
     let bound = match direction {
         Direction::Higher => -(1.0 - allowed).max(0.0).ln(),
@@ -179,13 +180,13 @@ mod tests {
             other_durability: None,
             threads: Some(1),
             ram_limit_bytes: None,
-            // What only describes is not held against anybody.
+            // A figure that only describes does not fail the gate.
             rows: [row(true), row(false)].into_iter().flatten().collect(),
         };
         Gate::judge(allowed, &[pair], &[])
     }
 
-    /// From zero to a value there is no ratio, and no pass either.
+    /// A rise from zero has no ratio, and does not pass either.
     #[test]
     fn a_figure_that_rises_from_zero_is_not_judged() {
         let rises = gate(0.05, &c::ERRORS, [&[0.0; 6], &[4096.0; 6]]);

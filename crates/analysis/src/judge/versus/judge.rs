@@ -9,14 +9,14 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A smaller difference of two builds may be one of their layout in memory, which no number of
+/// A smaller difference of two builds may come from their layout in memory, which no number of
 /// repeats removes.
 pub const BIAS: f64 = 0.01;
 
-/// Percentiles are read from buckets of this width: a difference of one may be none.
+/// Percentiles are read from buckets of this width: a difference of one bucket may be none.
 const BUCKET: f64 = 0.008;
 
-/// Instructions that valgrind counted: runs of one program differ by less.
+/// The bias of instructions that valgrind counted: runs of one program differ by less.
 pub const COUNTED_BIAS: f64 = 0.001;
 
 /// The verdict on a figure.
@@ -50,7 +50,7 @@ pub struct Row {
     pub role: Option<String>,
     /// The operation; null for all together.
     pub op: Option<String>,
-    /// Those in words: `load`, `readers get`; with the phase where several have the role.
+    /// The scope in words: `load`, `readers get`; with the phase where several have the role.
     pub scope: String,
     /// The figure's name, as in the catalogue.
     pub figure: &'static str,
@@ -62,22 +62,22 @@ pub struct Row {
     pub base: Sample,
     /// The new side's repeats.
     pub new: Sample,
-    /// It is judged: a primary figure, or one that was asked for by name. The others describe.
+    /// Whether it is judged: a primary figure, or one that was named. The others describe.
     pub primary: bool,
-    /// Trials were taken side by side and compared pair by pair; else each run is one repeat.
+    /// Whether trials ran side by side and were compared in pairs; else each run is one repeat.
     pub paired: bool,
     /// The new side over the base: the geometric mean of the ratios.
     pub ratio: Option<f64>,
     /// Lower end of its 99 % interval; null: too few repeats.
     pub ratio_low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the same interval.
     pub ratio_high: Option<f64>,
     /// The ratio of each pair, in the order of trials; empty: they are no pairs.
     pub ratios: Vec<f64>,
     /// About how many more pairs, or runs of each side, would decide; null: it is decided, or more
     /// than 1,000.
     pub more: Option<usize>,
-    /// The share within which they are equal.
+    /// The share within which both sides are equal.
     pub within: f64,
     /// The verdict.
     pub verdict: Verdict,
@@ -86,7 +86,7 @@ pub struct Row {
     /// The mean of the logarithm of the ratio.
     #[serde(skip)]
     pub(super) mean: Option<Mean>,
-    /// Gets are among its operations.
+    /// Whether gets are among its operations.
     #[serde(skip)]
     pub(super) gets: bool,
 }
@@ -94,13 +94,13 @@ pub struct Row {
 /// A side's repeats: the trials of one run, or the medians of several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
-    /// As in the tables; of several runs the median of their values there.
+    /// The value, as in the tables; of several runs, the median of their values there.
     pub value: Option<f64>,
-    /// How many have a value.
+    /// The number of repeats that have a value.
     pub n: usize,
-    /// The smallest.
+    /// The smallest value.
     pub min: Option<f64>,
-    /// The largest.
+    /// The largest value.
     pub max: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Repeats<'m> {
     metric: Option<&'m Metric>,
     /// The value in the tables of its run; none: there are several runs.
     value: Option<f64>,
-    /// By the number of the trial, or of the run.
+    /// The values, by the number of the trial or of the run.
     values: Vec<(u32, f64)>,
 }
 
@@ -134,14 +134,14 @@ pub(super) struct FigurePair<'m> {
     pub(super) spot: Spot<'m>,
     pub(super) base: Repeats<'m>,
     pub(super) new: Repeats<'m>,
-    /// Equal trials were taken side by side.
+    /// Whether equal trials were taken side by side.
     pub(super) paired: bool,
-    /// The figure is judged; else it describes.
+    /// Whether the figure is judged; else it describes.
     pub(super) primary: bool,
     pub(super) margins: Margins,
 }
 
-/// What is asked of a figure. Two engines are no two builds of one.
+/// The margins of a figure. Builds of one engine have a bias that two engines do not have.
 pub(super) fn margins(figure: &str, within: f64, [base, new]: [&Group; 2]) -> Margins {
     if is_counted(figure) {
         return Margins { within: COUNTED_BIAS, bias: COUNTED_BIAS };
@@ -170,8 +170,8 @@ impl<'m> Repeats<'m> {
         Self { metric, value: metric.and_then(|metric| metric.value), values }
     }
 
-    /// Several runs, of each the median of its trials. What was counted keeps its trials: they
-    /// vary as little as runs do.
+    /// Several runs, each by the median of its trials. A counted figure keeps its trials: they vary
+    /// as little as runs do.
     pub(super) fn runs(runs: &[&'m Metric]) -> Self {
         let values = runs.iter().flat_map(|run| {
             let trials: Vec<f64> = run.per_trial.iter().flatten().copied().collect();
@@ -319,7 +319,7 @@ fn change_verdict(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
-    /// Marks a figure that both sides have, of unequal work.
+    /// Marks a figure of unequal work, which both sides have, as not comparable.
     pub(crate) fn part(&mut self, why: &str) {
         self.verdict = Verdict::NotComparable;
         self.primary = false;
@@ -344,7 +344,7 @@ impl Row {
         Some(ends.map(|end| self.worsening_at(end)).into_iter().fold(f64::MIN, f64::max))
     }
 
-    /// The mean, by how much it got worse: as the logarithm of a ratio above 1.
+    /// The mean worsening, as the logarithm of a ratio that is above 1 where it got worse.
     pub(super) fn mean_worsening(&self) -> Option<Mean> {
         let sign = if self.direction == Direction::Higher { -1.0 } else { 1.0 };
         self.mean.map(|mean| Mean { value: sign * mean.value, ..mean })
@@ -400,8 +400,8 @@ mod tests {
         assert_eq!((counted.verdict, counted.within), (Verdict::Regressed, COUNTED_BIAS));
     }
 
-    /// Where a machine slows down all the time, the pairs decide. One that paused in one trial
-    /// leaves it open, and says how many more it takes.
+    /// Where a machine slows down all the time, the pairs decide. A pause in one trial leaves the
+    /// verdict open, and the row says how many more pairs it takes.
     #[test]
     fn a_drift_hides_no_difference_and_a_bad_trial_asks_for_more() {
         let mut base = EIGHT;

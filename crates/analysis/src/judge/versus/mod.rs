@@ -34,12 +34,12 @@ use crate::figures::METHOD_VERSION;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The base of the comparison.
+/// A comparison of two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
     /// The version of the computation of figures, for both sides.
     pub method_version: u32,
-    /// What is compared with.
+    /// The base of the comparison.
     pub base: Side,
     /// The side that is compared with it.
     pub new: Side,
@@ -66,30 +66,30 @@ pub struct Versus {
 pub struct Counts {
     /// Figures that had repeats enough to be judged.
     pub judged: usize,
-    /// Of them: better.
+    /// Judged figures that got better.
     pub improved: usize,
-    /// Worse.
+    /// Judged figures that got worse.
     pub regressed: usize,
-    /// Different, where neither way is better.
+    /// Judged figures that differ, where neither way is better.
     pub changed: usize,
-    /// Equal: the whole interval is close to 1.
+    /// Judged figures that are equal: the whole interval is close to 1.
     pub equal: usize,
-    /// The interval contains equality.
+    /// Judged figures whose interval contains equality.
     pub undecided: usize,
-    /// Not judged: too few repeats.
+    /// Figures that are not judged: too few repeats.
     pub too_few: usize,
-    /// Not judged: it only describes.
+    /// Figures that are not judged: they only describe.
     pub described: usize,
-    /// Not judged: a side has no figure, or nothing to divide by.
+    /// Figures that are not judged: a side has no figure, or nothing to divide by.
     pub not_comparable: usize,
 }
 
 /// The parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Which figures.
+    /// The choice of figures.
     pub figures: FigureChoice,
-    /// Two that differ by less are equal: a share.
+    /// The share within which two figures are equal.
     pub within: f64,
     /// The share by which a figure may get worse.
     pub gate: Option<f64>,

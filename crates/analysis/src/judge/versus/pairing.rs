@@ -35,7 +35,7 @@ pub struct Pair {
     pub new_key: String,
     /// The durability class of its writes.
     pub durability: Durability,
-    /// That of the new side's, where it is another: the ratios are then what a promise costs.
+    /// The new side's class, where it differs; the ratios are then what a promise costs.
     pub other_durability: Option<Durability>,
     /// The swept number of threads.
     pub threads: Option<u32>,
@@ -48,11 +48,11 @@ pub struct Pair {
 /// A case without a counterpart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unpaired {
-    /// It is the base's; else the new side's.
+    /// Whether it is a case of the base; else it is the new side's.
     pub in_base: bool,
     /// The case in a few words.
     pub name: String,
-    /// Why it has none.
+    /// Why it has no counterpart.
     pub reason: String,
 }
 
@@ -70,11 +70,11 @@ pub(super) struct Paired {
 impl Paired {
     /// Refuses figures that were selected by name and exist nowhere.
     fn check(&self, figures: &FigureChoice) -> Result<(), Refusal> {
-        let FigureChoice::Named(wanted) = figures else { return Ok(()) };
-        let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
+        let FigureChoice::Named(definitions) = figures else { return Ok(()) };
+        let absent = definitions.iter().find(|figure| !self.figures.contains(figure.name));
         absent.map_or(Ok(()), |figure| {
-            let known = self.figures.iter().copied().collect();
-            Err(Refusal::NoFigure { name: figure.name, known })
+            let names = self.figures.iter().copied().collect();
+            Err(Refusal::NoFigure { name: figure.name, known: names })
         })
     }
 }
@@ -90,7 +90,7 @@ struct Unit<'r> {
     name: String,
 }
 
-/// Pairs the cases of both sides, with the figures that are wanted.
+/// Pairs the cases of both sides, with the figures that were asked for.
 pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
     let [base, new] = sides.compared_groups().map(|chosen| side_units(&chosen, sides));
@@ -151,7 +151,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     Ok(paired)
 }
 
-/// A gate asks which side is better, and a promise is no worse for its price.
+/// Refuses a gate over unlike promises: no side is better or worse for its promise's price.
 fn unlike_promises_refusal(
     sides: &Sides<'_>,
     base: &[Unit<'_>],
@@ -226,7 +226,7 @@ fn piloted_rate(case: &Case) -> Option<(&str, f64)> {
     Some((&role.name, role.rate.as_ref()?.operations_per_s))
 }
 
-/// Whether rates of two pilots are alike: beside them, other roles do the same work.
+/// Whether rates of two pilots are alike: then the roles beside them do the same work.
 pub(crate) fn are_alike(one: f64, other: f64) -> bool {
     (one - other).abs() <= 0.2 * one.max(other)
 }
@@ -290,7 +290,7 @@ fn compare_units(
     }
 }
 
-/// Names the phase where several have the role.
+/// Adds the phase to the scope where several phases have the role.
 fn name_phases(rows: &mut [Row]) {
     let scopes: BTreeSet<(Option<String>, String)> =
         rows.iter().map(|row| (row.role.clone(), row.phase.clone())).collect();
@@ -374,8 +374,8 @@ impl<'q> RowBuilder<'q> {
             self.figures.extend(figures.map(|metric| metric.name));
         }
         let choice = &self.question.figures;
-        let wanted = |metric: &&Metric| choice.includes(metric.name, metric.direction, scope);
-        for metric in base.0.iter().filter(wanted) {
+        let is_chosen = |metric: &&Metric| choice.includes(metric.name, metric.direction, scope);
+        for metric in base.0.iter().filter(is_chosen) {
             let other = new.0.iter().find(|other| other.name == metric.name);
             let repeats = [(0, Some(metric)), (1, other)].map(|(side, metric)| {
                 let runs = &self.sides[side];

@@ -10,10 +10,10 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 use std::collections::BTreeMap;
 
-/// A comparison has this many functions of a kind of threads.
+/// The most functions that are listed for threads of one kind.
 const FUNCTIONS_MAX: usize = 15;
 
-/// Fewer samples of a function on both sides together are too few to be judged.
+/// A function with fewer samples, on both sides together, is not judged.
 const SAMPLES_LEAST: u64 = 20;
 
 /// The profiles of threads of one kind, in a phase of two cases that do equal work.
@@ -25,7 +25,7 @@ pub struct ProfilePair {
     pub phase: String,
     /// The role, or the threads' name.
     pub threads: String,
-    /// Whose threads they are.
+    /// The owner of the threads.
     pub owner: ThreadOwner,
     /// The base's calls.
     pub base: Flame,
@@ -38,13 +38,13 @@ pub struct ProfilePair {
 /// A function whose share moved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MovedFunction {
-    /// The function. Those of one name in other files count as the same: two builds have two files.
+    /// The function. Equal names in different files count as one: two builds have two files.
     pub name: String,
-    /// Whose code it is.
+    /// The origin of its code.
     pub origin: Origin,
     /// Its share of the base's samples, by its own code.
     pub base_share: f64,
-    /// Its share of the new side's.
+    /// Its share of the new side's samples, by its own code.
     pub new_share: f64,
     /// CPU time of its own code per operation of the base; null: it had no operations.
     pub base_ns_per_op: Option<f64>,
@@ -70,7 +70,7 @@ struct Moved<'v> {
 }
 
 impl<'v> VersusJson<'v> {
-    /// Of a comparison and its profiles.
+    /// Combines a comparison with the functions that moved in its profiles.
     pub fn new(versus: &'v Versus, profiles: &'v [ProfilePair]) -> Self {
         let moved = profiles.iter().filter(|profile| !profile.moved.is_empty());
         let moved = moved.map(|ProfilePair { pair, phase, threads, moved, .. }| Moved {
@@ -83,7 +83,7 @@ impl<'v> VersusJson<'v> {
     }
 }
 
-/// What was profiled on both sides. Threads that one side alone has stand beside none.
+/// Pairs the profiles of both sides. Threads of one side alone are paired with no samples.
 pub fn list_profiles(sides: &Sides<'_>, versus: &Versus) -> Vec<ProfilePair> {
     let [base, new] = sides.records_of_each();
     let base = read(&base, &versus.pairs, |pair| &pair.base_key);
@@ -204,7 +204,7 @@ mod tests {
         (dir, record)
     }
 
-    /// The same with another name of the engine's thread.
+    /// The record of a run in which the engine's thread has another name.
     fn renamed(thread: &str) -> (tempfile::TempDir, Record) {
         let mut fixture = Fixture::with_profile();
         for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
@@ -270,7 +270,7 @@ mod tests {
         assert!(chance([0, 30], [0, 100]) > 0.99);
     }
 
-    /// Samples of the flushing thread moved to one of another name.
+    /// The flushing thread of the new side has another name.
     #[test]
     fn threads_of_one_side_stand_beside_none() {
         let ((_base_dir, base), (_new_dir, new)) = (record(0), renamed("compact"));
@@ -285,7 +285,7 @@ mod tests {
         assert!(pairs[1..].iter().all(|pair| pair.moved.is_empty()));
     }
 
-    /// Of fifty functions one differs by what chance alone does in one of a hundred.
+    /// One of fifty functions differs by as much as one in a hundred does by chance alone.
     #[test]
     fn many_functions_share_one_chance() {
         let sampled = |first: u64, others: usize| {

@@ -11,7 +11,7 @@ const VALUE_MAX: usize = 60;
 /// Why a comparison has no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// They did different work.
+    /// The sides did different work.
     #[error("the workloads differ ({case}): {}", fields(.differences))]
     Work {
         /// The case in which it showed.
@@ -29,7 +29,7 @@ pub enum Refusal {
         first: String,
         /// The run that differs from it.
         other: String,
-        /// How.
+        /// Their first difference.
         difference: Difference,
     },
     /// No engine is on both sides.
@@ -45,7 +45,7 @@ pub enum Refusal {
     Promises {
         /// The base's class.
         base: &'static str,
-        /// The new side's.
+        /// The new side's class.
         new: &'static str,
     },
     /// Both sides are the same.
@@ -54,11 +54,11 @@ pub enum Refusal {
     /// An engine that the run does not have.
     #[error("unknown engine `{label}` in run {run}")]
     NoEngine {
-        /// As typed.
+        /// The label as the user typed it.
         label: String,
         /// The run.
         run: String,
-        /// Those that it has.
+        /// The labels that the run has.
         known: Vec<String>,
     },
     /// A figure was selected that no case has on either side.
@@ -66,7 +66,7 @@ pub enum Refusal {
     NoFigure {
         /// The figure.
         name: &'static str,
-        /// Those that cases have.
+        /// The figures that cases have.
         known: Vec<&'static str>,
     },
 }
@@ -81,10 +81,10 @@ fn fields(differences: &[Difference]) -> String {
         let Difference { subject: what, base, new } = difference;
         Difference { subject: what.clone(), base: cut(base), new: cut(new) }.description()
     };
-    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
+    let listed: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{more}", named.join("; "))
+    format!("{}{more}", listed.join("; "))
 }
 
 /// The beginning of a value, in whole words: a whole phase is too long for a terminal.
@@ -110,7 +110,7 @@ mod tests {
             text.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
         );
         assert!(text.ends_with("; and 2 more") && text.chars().count() < 320, "{text}");
-        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
-        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
+        let text = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
+        assert_eq!(text, "phases.0: none in BASE, 7 in NEW");
     }
 }

@@ -44,8 +44,8 @@ impl Record {
 /// The sides of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Sides<'r> {
-    /// Runs of different times, so never pairs: of each side one or more, of the same build. The
-    /// first of each describes it.
+    /// Runs of different times, so never pairs. Each side has one or more of the same build, and
+    /// the first describes it.
     Runs {
         /// The base.
         base: &'r [Record],
@@ -128,7 +128,7 @@ impl<'r> Sides<'r> {
             .map(|(first, further)| std::iter::once(first).chain(further).collect())
     }
 
-    /// The base, and the new side.
+    /// Describes the base and the new side.
     pub fn describe_sides(&self) -> [Side; 2] {
         let [base, new] = self.first_records();
         let [further_base, further_new] = self.further_records();
@@ -149,7 +149,7 @@ impl<'r> Sides<'r> {
         (base, new)
     }
 
-    /// Equal trials were taken close to each other, in a random order.
+    /// Whether equal trials were taken close to each other, in a random order.
     pub(super) fn side_by_side(&self) -> bool {
         matches!(self, Self::Engines { .. })
     }
@@ -178,10 +178,14 @@ impl<'r> Sides<'r> {
         match *self {
             Self::Engines { run, base, new } => {
                 for label in [base, new] {
-                    let known = run.labels();
-                    if !known.iter().any(|other| other == label) {
+                    let labels = run.labels();
+                    if !labels.iter().any(|other| other == label) {
                         let id = run.figures.run.id.clone();
-                        return Err(Refusal::NoEngine { label: label.to_owned(), run: id, known });
+                        return Err(Refusal::NoEngine {
+                            label: label.to_owned(),
+                            run: id,
+                            known: labels,
+                        });
                     }
                 }
                 if base == new {
@@ -211,7 +215,7 @@ impl<'r> Sides<'r> {
         let (base, new) = self.records();
         let mut differences = Vec::new();
         if let Self::Runs { .. } = self {
-            // What no engine has to do with comes first: then the rest may be the machine's.
+            // Differences that no engine causes come first: they may explain the others.
             differences.extend(ceilings(base, new));
             differences.extend(surroundings(base, new));
             let programs = (&base.figures.run.program, &new.figures.run.program);

@@ -23,8 +23,8 @@ impl Difference {
 
     /// `data.records: 1000 in BASE, 2000 in NEW`.
     pub fn description(&self) -> String {
-        let shown = |value: &str| if value.is_empty() { "none" } else { value }.to_owned();
-        format!("{}: {} in BASE, {} in NEW", self.subject, shown(&self.base), shown(&self.new))
+        let or_none = |value: &str| if value.is_empty() { "none" } else { value }.to_owned();
+        format!("{}: {} in BASE, {} in NEW", self.subject, or_none(&self.base), or_none(&self.new))
     }
 }
 

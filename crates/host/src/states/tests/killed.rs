@@ -18,7 +18,7 @@ impl Maker {
         Self(command.spawn().unwrap())
     }
 
-    /// Waits until it prints a line that ends so.
+    /// Waits until the maker prints a line with this end.
     fn wait_for(&mut self, end: &str) {
         let mut lines = BufReader::new(self.0.stdout.as_mut().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().ends_with(end)), "it ended before `{end}`");
@@ -32,7 +32,7 @@ impl Drop for Maker {
     }
 }
 
-/// Where this process is a maker: its store, and a directory for its database.
+/// Returns a directory for databases, and the store; `None`: this process is no maker.
 fn as_maker() -> Option<(PathBuf, States)> {
     let dir = PathBuf::from(std::env::var_os(DIR)?);
     let states = States::open(&dir).unwrap();

@@ -57,7 +57,7 @@ fn room_is_not_made_of_states_in_use() {
     assert_eq!(states.list().unwrap().len(), 3, "nothing is removed in vain");
     drop(newest);
     let used = fs::metadata(states.dir().join(IDS[1]).join("used")).unwrap();
-    let held = states.find(IDS[1]).unwrap().unwrap();
+    let oldest = states.find(IDS[1]).unwrap().unwrap();
     let file = File::open(states.dir().join(IDS[1]).join("used")).unwrap();
     file.set_modified(used.modified().unwrap()).unwrap();
     assert_eq!(states.list().unwrap()[2].id, IDS[1], "it is the longest unused");
@@ -68,7 +68,7 @@ fn room_is_not_made_of_states_in_use() {
         "{text}"
     );
     assert_eq!(ids(&states.list().unwrap()), [IDS[0], IDS[1]]);
-    drop(held);
+    drop(oldest);
     assert_eq!(states.make_room(bytes, 2 * bytes - 1).unwrap().len(), 2);
 }
 

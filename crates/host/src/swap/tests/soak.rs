@@ -8,9 +8,9 @@ use crate::{Child, Group};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
-/// The turn of one test on this machine, whichever program it is of (`program/tiers.rs` waits for
-/// the same): of two areas at once each would have pages of the other's group. None where there
-/// can be no such swap.
+/// Takes the lock that lets one test at a time run on this machine, whichever program it is of
+/// (`program/tiers.rs` waits for the same): of two areas at once each would have pages of the
+/// other's group. `None`: there can be no such swap.
 fn turn(test: &str, root: &Root, memory: &Memory) -> Option<File> {
     if let Err(unavailable) = check(root, memory) {
         report_skip("swap", test, &unavailable.to_string());
@@ -25,7 +25,7 @@ fn swaps() -> String {
     std::fs::read_to_string("/proc/swaps").unwrap()
 }
 
-/// 60 MiB in a group of 32 and 64 of swap, on what is wanted.
+/// Asserts that a process with 60 MiB lives in a group of 32 MiB with 64 MiB of such swap.
 fn assert_holds(test: &str, memory: Memory, dir: &Path) {
     let root = Root::system();
     let Some(_alone) = turn(test, &root, &memory) else { return };
@@ -43,7 +43,7 @@ fn assert_holds(test: &str, memory: Memory, dir: &Path) {
     let group = Group::create(&root, test, 32 * MIB).unwrap();
     group.allow_swap(64 * MIB, 100).unwrap();
     let mut command = Command::new("dd");
-    // Not of zeros: those the kernel only remembers.
+    // Random data: of zeros the kernel stores no pages.
     command.args(["if=/dev/urandom", "of=/dev/null", "bs=60M", "count=2", "iflag=fullblock"]);
     let exit = Child::spawn(command, Some(&group)).unwrap().wait().unwrap();
     assert!(exit.is_success(), "{exit:?}");
@@ -102,7 +102,7 @@ fn a_given_device_is_left_blank() {
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
-/// Its maker was killed, and the reaper too.
+/// The swap's maker was killed, and the reaper too.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn what_the_dead_left_is_swept() {
@@ -119,7 +119,7 @@ fn what_the_dead_left_is_swept() {
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
 
-/// The whole machine swaps to it while it is there.
+/// The whole machine swaps to an area while it is on.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn what_others_have_in_swap_of_the_dead_comes_back() {
@@ -130,9 +130,9 @@ fn what_others_have_in_swap_of_the_dead_comes_back() {
     let swap = Swap::make(&root, &swap).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    let mut ours = memmap2::MmapMut::map_anon(4 * MIB as usize).unwrap();
-    ours.fill(7);
-    let (start, length) = (ours.as_mut_ptr().cast(), ours.len());
+    let mut pages = memmap2::MmapMut::map_anon(4 * MIB as usize).unwrap();
+    pages.fill(7);
+    let (start, length) = (pages.as_mut_ptr().cast(), pages.len());
     #[expect(unsafe_code, reason = "rustix has madvise so")]
     // SAFETY: the mapping is this one, whole; what is paged out comes back as it was.
     unsafe {
@@ -142,10 +142,10 @@ fn what_others_have_in_swap_of_the_dead_comes_back() {
     assert!(used() > Some(0), "nothing was swapped: {}", swaps());
     assert!(sweep(&root).contains(&path));
     assert_eq!(used(), None);
-    assert!(ours.iter().all(|&byte| byte == 7));
+    assert!(pages.iter().all(|&byte| byte == 7));
 }
 
-/// The reaper was killed, and its maker goes on.
+/// The reaper was killed, and the swap's owner goes on.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn what_our_reaper_left_is_taken_away() {

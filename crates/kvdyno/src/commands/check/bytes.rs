@@ -6,11 +6,11 @@ use kvdyno_record::engine::Value;
 
 pub(super) const NAME: &str = "a load's bytes reached the device";
 
-/// Keys are not random: an engine that shares their prefixes may write fewer bytes than it was
-/// given.
+/// The device must get at least this share of the values' bytes. Keys do not count, as they are not
+/// random: an engine that shares their prefixes may write fewer bytes than it was given.
 const VALUES_AT_LEAST: f64 = 0.98;
 
-/// For a load: each record is written once, so only compression can save bytes.
+/// Checks a load: each record is written once, so only compression can save bytes.
 pub(super) fn check_bytes(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     match device_bytes(record, phase) {
         Err(why) => Answer::NotCheckable(why),

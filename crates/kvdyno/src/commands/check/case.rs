@@ -21,7 +21,7 @@ const COUNTED_OUT: &str = "a phase with an operation count did exactly that many
 /// Roles start together. Their ends may differ by this share of the window, plus the last operation
 /// of the later role.
 const WINDOW_TOLERANCE: f64 = 0.01;
-/// At least by this: on a busy host threads wake late.
+/// The least tolerance for the ends of roles: on a busy host, threads wake late.
 const WINDOW_TOLERANCE_LEAST_NS: f64 = 100e6;
 
 pub(super) fn checks(dir: &CaseDir) -> Vec<Check> {
@@ -76,12 +76,12 @@ fn check_library(record: &CaseRecord) -> Answer {
     let (Some(planned), Some(worker)) = (&record.case.library, &record.worker) else {
         return Answer::NotCheckable("the record has no worker".to_owned());
     };
-    let is = &worker.description.engine.version;
+    let version = &worker.description.engine.version;
     let is_planned = worker.library.as_ref() == Some(planned);
     // The version of an installed library may have a suffix: 11.8.1-native.
-    Answer::ok_if(is_planned && planned.version.starts_with(is.as_str()), || {
+    Answer::ok_if(is_planned && planned.version.starts_with(version.as_str()), || {
         let loaded = worker.library.as_ref().map_or("none", |library| library.checksum());
-        format!("planned {}, {}; loaded {loaded}, {is}", planned.checksum(), planned.version)
+        format!("planned {}, {}; loaded {loaded}, {version}", planned.checksum(), planned.version)
     })
 }
 
@@ -109,7 +109,8 @@ fn check_load(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     Answer::ok_if(items == planned, || format!("{items} of {planned} records"))
 }
 
-/// The first verify phase that counts, if no phase before it adds or removes records.
+/// Checks the records of the load phase `load`, by the first later verify phase that counts them.
+/// No phase between the two may add or remove records.
 fn check_count(record: &CaseRecord, load: usize) -> Answer {
     let mut why = "no verify phase looked up the records".to_owned();
     for phase in &record.phases[load + 1..] {
@@ -163,7 +164,7 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     Answer::Ok
 }
 
-/// Failed operations of the first role count too.
+/// Checks the number of operations of the first role; failed ones count too.
 fn check_operations(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the phase was ended early".to_owned());

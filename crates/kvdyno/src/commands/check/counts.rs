@@ -13,7 +13,7 @@ const COUNTS: &str = "series, histogram and counts have the same operations";
 const TIMES: &str = "series, histogram and counts have the same times";
 const PARTS: &str = "submission and completion add up to the service time";
 
-/// The recorder's buckets are 0.78 % wide, and the log's 0.1 %.
+/// The relative tolerance: the recorder's buckets are 0.78 % wide, and the log's 0.1 %.
 const BUCKET: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) fn checks(dir: &CaseDir, record: &CaseRecord, name: &str) -> Vec<Chec
             checks.push(Check::new(PARTS, &subject, answer));
         }
         let timed = !lacks(&service);
-        counted.retain(|(who, _)| timed || *who != "histogram");
+        counted.retain(|(source, _)| timed || *source != "histogram");
         checks.push(Check::new(COUNTS, &subject, counts(op, &series, &counted)));
         let answer = if timed { times(op, &[series, service]) } else { unreported() };
         checks.push(Check::new(TIMES, subject, answer));
@@ -90,7 +90,7 @@ fn checked_ops<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item 
 
 const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Completion];
 
-/// Whether another program measured it.
+/// Whether another program measured the case.
 fn is_imported(record: &CaseRecord) -> bool {
     let worker = record.worker.as_ref();
     worker.is_some_and(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
@@ -103,7 +103,7 @@ fn has_depth(record: &CaseRecord, phase: &str, role: &str) -> bool {
     roles.any(|planned| planned.name == role && planned.depth.is_some())
 }
 
-/// Submission and completion together are an operation's service time.
+/// Checks that submission and completion together are the service time of operations.
 fn parts(service: &OpTotals, submit: &OpTotals, completion: &OpTotals) -> Answer {
     if service.count == 0 {
         return Answer::NotCheckable("no operation was done".to_owned());
@@ -122,7 +122,8 @@ fn counts(op: &OpResult, series: &OpTotals, counts: &[(&str, u64)]) -> Answer {
     let errors: u64 = op.errors.values().sum();
     let equal = counts.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
     Answer::ok_if(equal, || {
-        let counts: Vec<String> = counts.iter().map(|(who, n)| format!("{who} {n}")).collect();
+        let counts: Vec<String> =
+            counts.iter().map(|(source, n)| format!("{source} {n}")).collect();
         format!(
             "counts {}, {}; errors: counts {errors}, series {}",
             op.count,
@@ -177,7 +178,7 @@ fn from_series(dir: &CaseDir) -> Result<TotalsByOp, RecordError> {
     Ok(sums.into_iter().map(|(tag, totals)| (tag, whole(totals))).collect())
 }
 
-/// Sums over the middles of the buckets.
+/// Sums the times in the histograms, each as the middle of its bucket.
 fn from_histograms(dir: &CaseDir) -> Result<BTreeMap<Kind, TotalsByOp>, RecordError> {
     let buckets = hlog::histogram();
     let mut log = BTreeMap::from(KINDS.map(|kind| (kind, TotalsByOp::new())));

@@ -33,7 +33,7 @@ fn check_phase(
     counted: &BTreeMap<String, String>,
     pair: &CounterPair,
 ) -> Answer {
-    let mut ours: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut performed: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, op) in phase.roles.iter().flat_map(|role| &role.ops) {
         if op.errors.values().sum::<u64>() > 0 {
             return Answer::NotCheckable(format!("some {name} failed"));
@@ -42,19 +42,19 @@ fn check_phase(
             return Answer::NotCheckable(format!("it has no count of {name}"));
         };
         let count = if name == "batch" { op.items } else { op.count };
-        *ours.entry(counter).or_default() += count;
+        *performed.entry(counter).or_default() += count;
     }
     // An operation that was never used has no counter.
     let read = |counters: &kvdyno_record::engine::Counters, name: &str| match counters.get(name) {
         Some(Value::Integer(count)) => *count,
         _ => 0,
     };
-    for (counter, ours) in ours {
-        let theirs = read(&pair.after, counter).checked_sub(read(&pair.before, counter));
-        if theirs != Some(ours) {
-            let theirs = theirs.map_or_else(|| "fewer than before".to_owned(), |n| n.to_string());
+    for (counter, performed) in performed {
+        let growth = read(&pair.after, counter).checked_sub(read(&pair.before, counter));
+        if growth != Some(performed) {
+            let growth = growth.map_or_else(|| "fewer than before".to_owned(), |n| n.to_string());
             return Answer::Failed(format!(
-                "{counter} grew by {theirs}, but {ours} were performed"
+                "{counter} grew by {growth}, but {performed} were performed"
             ));
         }
     }

@@ -6,7 +6,7 @@ use kvdyno_record::case::{CopyRecord, Copying, ThreadWindow};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::{Activity, Ends};
 
-/// The failures of a run as written.
+/// Writes the fixture as a run, and returns its failed checks.
 fn failures(fixture: &Fixture) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let run = fixture.write(&dir.path().join("run"));
@@ -26,7 +26,7 @@ fn failure_of(case: &str, change: impl FnOnce(&mut FixtureCase)) -> String {
     failure_or_none(case, change).unwrap()
 }
 
-/// The same, or none.
+/// The one failure after `change` to a case; none: every check passed.
 fn failure_or_none(case: &str, change: impl FnOnce(&mut FixtureCase)) -> Option<String> {
     let mut fixture = Fixture::new();
     change(fixture.case(case));
@@ -51,7 +51,7 @@ fn a_count_that_differs_is_found() {
 
 #[test]
 fn a_case_that_was_not_copied_for_is_found() {
-    let made = |method, used_by: &[&str]| {
+    let failure_after = |method, used_by: &[&str]| {
         failure_or_none("lmdb_t1_r1", |case| {
             case.record.case.database.is_state = true;
             case.record.database_copy =
@@ -59,10 +59,10 @@ fn a_case_that_was_not_copied_for_is_found() {
             case.record.database_used_by = used_by.iter().map(|&id| id.to_owned()).collect();
         })
     };
-    assert_eq!(made(Copying::Copy, &[]), None);
+    assert_eq!(failure_after(Copying::Copy, &[]), None);
     // The case writes.
-    assert!(made(Copying::Reflink, &[]).unwrap().contains("made by Reflink"));
-    assert!(made(Copying::Copy, &["0001_x"]).unwrap().contains("used by 1 before"));
+    assert!(failure_after(Copying::Reflink, &[]).unwrap().contains("made by Reflink"));
+    assert!(failure_after(Copying::Copy, &["0001_x"]).unwrap().contains("used by 1 before"));
     let text = failure_of("lmdb_t1_r1", |case| {
         case.record.case.database.is_state = true;
     });
@@ -84,7 +84,7 @@ fn errors_and_times_that_differ_are_found() {
 #[test]
 fn operations_in_flight_are_told_of_in_whole_and_in_parts() {
     assert_eq!(failures(&Fixture::with_drive(2)), Vec::<String>::new());
-    let bent = |change: fn(&str, &mut hdrhistogram::Histogram<u64>)| {
+    let failure_after = |change: fn(&str, &mut hdrhistogram::Histogram<u64>)| {
         let mut fixture = Fixture::with_drive(2);
         let case = fixture.case("uring-32_t1_r1");
         for (_, _, tag, histogram) in &mut case.histograms {
@@ -94,13 +94,13 @@ fn operations_in_flight_are_told_of_in_whole_and_in_parts() {
         assert_eq!(failures.len(), 1, "{failures:#?}");
         failures[0].clone()
     };
-    let lost = bent(|tag, histogram| {
+    let lost = failure_after(|tag, histogram| {
         if tag.ends_with("/submit") {
             histogram.record_n(2_000, 7).unwrap();
         }
     });
     assert!(lost.contains("submit histogram") && lost.contains("completion histogram"), "{lost}");
-    let slower = bent(|tag, histogram| {
+    let slower = failure_after(|tag, histogram| {
         if tag.ends_with("/completion") {
             let count = histogram.len();
             histogram.reset();

@@ -10,17 +10,17 @@ use kvdyno_render::wrap::wrap;
 /// Up to this many values of an axis are listed.
 const NAMED_MAX: usize = 4;
 
-/// An engine of a part.
+/// A line of the grid: an engine of a part.
 struct Line<'p> {
     listed: u32,
     cases: Vec<&'p Case>,
 }
 
-/// Swept values, if there are any.
+/// A column of the grid: a property that the plan may sweep.
 struct Axis {
     title: &'static str,
     value: fn(&Case) -> Option<String>,
-    /// Whether it is shown even if all cases have one value.
+    /// Whether the column is shown even if all cases have one value.
     always: bool,
 }
 
@@ -49,11 +49,11 @@ const AXES: [Axis; 7] = [
 /// The grid, its sum, and the phases of each part.
 pub(super) fn table(plan: &Plan) -> String {
     let lines = lines(plan);
-    let shown: Vec<&Axis> = AXES.iter().filter(|axis| is_shown(axis, plan)).collect();
-    let columns = shown.iter().map(|axis| (axis.title, Side::Left));
+    let axes: Vec<&Axis> = AXES.iter().filter(|axis| is_shown(axis, plan)).collect();
+    let columns = axes.iter().map(|axis| (axis.title, Side::Left));
     let mut table = Table::new(columns.chain([("trials", Side::Right), ("cases", Side::Right)]));
     for line in &lines {
-        let values = shown.iter().map(|axis| values(axis, &line.cases));
+        let values = axes.iter().map(|axis| values(axis, &line.cases));
         let trials = line.cases.iter().map(|case| case.trial).max().unwrap_or(0);
         let counts = [trials.to_string(), units::group_digits(line.cases.len() as u64)];
         table.row(&values.chain(counts).collect::<Vec<_>>());
@@ -64,7 +64,7 @@ pub(super) fn table(plan: &Plan) -> String {
     format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), format_random_sizes(plan))
 }
 
-/// Engines in the order of the suite.
+/// Returns the lines of the grid, in the order of engines in the suite.
 fn lines(plan: &Plan) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = Vec::new();
     let mut positions = std::collections::HashMap::new();
@@ -109,7 +109,7 @@ fn values(axis: &Axis, cases: &[&Case]) -> String {
     }
 }
 
-/// Without the part, which has a column.
+/// The engine's label without the part, which has a column of its own.
 fn engine(case: &Case) -> String {
     let part = case.part.as_ref().map(|part| format!(" {part}"));
     let bare = part.and_then(|part| case.label.strip_suffix(&part));
@@ -183,12 +183,12 @@ fn format_random_sizes(plan: &Plan) -> String {
     wrap(&format!("drawn: {}", words.join(", ")), 2) + "\n"
 }
 
-/// The phase that one is a window of.
+/// The name of the phase of which this phase is a window; none: it is not a window.
 fn parent_phase(phase: &Phase) -> Option<&str> {
     phase.window.as_ref().map(|window| window.phase.as_str())
 }
 
-/// Windows of one phase as one entry: `hours-w01 to w24`.
+/// The names of phases, with the windows of one phase as one entry: `hours-w01 to w24`.
 fn shorten_windows(phases: &[&Phase]) -> Vec<String> {
     let mut short: Vec<String> = Vec::new();
     let mut rest = phases;

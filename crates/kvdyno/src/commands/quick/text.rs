@@ -23,7 +23,7 @@ pub(super) struct AskedEngine {
     /// `rocksdb`, or with a version `rocksdb@9.10.0`.
     pub(super) typed: String,
     pub(super) name: String,
-    /// Its worker's description; none: not available.
+    /// The description of its worker; none: not available.
     pub(super) description: Option<Description>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn split_version(typed: &str) -> (&str, Option<&str>) {
     typed.split_once('@').map_or((typed, None), |(name, version)| (name, Some(version)))
 }
 
-/// The whole text. An invalid value is a mistake at its line, as in any suite.
+/// Returns the suite's text. An invalid value in it is a mistake at its line, as in any suite.
 pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -> String {
     let each = engines.iter().map(|engine| self::engine(engine, args));
     let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
@@ -46,10 +46,10 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     ];
     let parts = parts.into_iter().chain(extras.drive.then(|| DRIVE.to_owned())).chain(each);
     let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
-    let made = parts.join("\n") + "\n" + if args.from.is_some() { "" } else { MADE };
+    let setup = parts.join("\n") + "\n" + if args.from.is_some() { "" } else { MADE };
     match args.read_percent() {
-        Some(percent) => made + COLD + &format_mixed_phase(args, percent),
-        None => made + &lone_writer(args) + COLD + &readers_beside_writer(args),
+        Some(percent) => setup + COLD + &format_mixed_phase(args, percent),
+        None => setup + &lone_writer(args) + COLD + &readers_beside_writer(args),
     }
 }
 
@@ -96,7 +96,7 @@ kind = \"warm\"
 
 ";
 
-/// A database of the user's.
+/// The `[data]` table for a database of the user's own.
 fn own_data(args: &QuickArgs, path: &Path) -> String {
     let text = |path: &Path| quote(&path.display().to_string());
     let keys = args.keys.as_ref().map(|keys| format!(", keys = {}", scalar(keys)));
@@ -130,7 +130,7 @@ const WHILE_LOADING: &str = "\
 while_loading = false
 ";
 
-/// Most reads of uniform keys then come from the drive.
+/// The default ratio of data to RAM: most reads of uniform keys then come from the drive.
 const DATA_TO_RAM: f64 = 4.0;
 
 fn ram(args: &QuickArgs) -> String {
@@ -217,7 +217,7 @@ fn keys(args: &QuickArgs) -> String {
     }
 }
 
-/// Clients that each read and update.
+/// The phase of clients that each read and update.
 fn format_mixed_phase(args: &QuickArgs, percent: u32) -> String {
     let read = read(args);
     let mix: Vec<String> = [(percent, read.as_str()), (100 - percent, "op = \"update\"")]
@@ -238,7 +238,7 @@ fn format_mixed_phase(args: &QuickArgs, percent: u32) -> String {
     )
 }
 
-/// A writer alone, measured by the case that loads.
+/// The phase of a writer alone, measured by the case that loads.
 fn lone_writer(args: &QuickArgs) -> String {
     format!(
         "# One writer alone, as fast as it goes: once for all thread counts.\n\
@@ -265,7 +265,7 @@ fn readers_beside_writer(args: &QuickArgs) -> String {
     )
 }
 
-/// The name of its runs: `quick-lmdb-rocksdb`.
+/// The name of the suite, and of its runs: `quick-lmdb-rocksdb`.
 fn name(engines: &[&str]) -> String {
     let letter = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let names = engines.join("-").to_ascii_lowercase();
@@ -303,7 +303,7 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
     format!("{}: {mix}, values of {}", engines.join(", "), values.join(", "))
 }
 
-/// A number bare, other text in quotes.
+/// A TOML value: a number as it is, other text in quotes.
 fn scalar(typed: &str) -> String {
     let bare = typed.parse::<u64>().is_ok();
     if bare { typed.to_owned() } else { quote(typed) }
@@ -311,9 +311,9 @@ fn scalar(typed: &str) -> String {
 
 fn list(typed: &[String]) -> String {
     match typed {
-        [one] => scalar(one),
+        [value] => scalar(value),
         several => {
-            let each: Vec<String> = several.iter().map(|one| scalar(one)).collect();
+            let each: Vec<String> = several.iter().map(|value| scalar(value)).collect();
             format!("[{}]", each.join(", "))
         }
     }

@@ -11,22 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Side<'s> {
     pub(super) host: &'s Host,
     pub(super) program: &'s str,
-    /// By label.
+    /// The workers by label.
     pub(super) workers: &'s BTreeMap<String, WorkerIdentity>,
 }
 
-/// All of them; none is best.
+/// Returns all differences, each as a sentence.
 pub(super) fn differences(recorded: &Side<'_>, local: &Side<'_>, plan: &Plan) -> Vec<String> {
     let facts = [facts(recorded), facts(local)];
     let [there_facts, here_facts] = &facts;
-    let differ = there_facts.iter().zip(here_facts).filter(|(was, is)| was != is);
-    let mut all: Vec<String> =
-        differ.map(|((what, was), (_, is))| format!("{what}: {was} there, {is} here")).collect();
+    let differ = there_facts.iter().zip(here_facts).filter(|(there, here)| there != here);
+    let mut all: Vec<String> = differ
+        .map(|((what, there), (_, here))| format!("{what}: {there} there, {here} here"))
+        .collect();
     let labels: BTreeSet<&String> = plan.cases.iter().map(|case| &case.label).collect();
     for label in labels {
         let workers = (recorded.workers.get(label), local.workers.get(label));
-        if let (Some(was), Some(is)) = workers {
-            all.extend(engine_difference(label, was, is));
+        if let (Some(there), Some(here)) = workers {
+            all.extend(engine_difference(label, there, here));
         }
     }
     all.extend(unknown_options(local, plan));
@@ -46,27 +47,31 @@ fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
     differs::facts(side.host).into_iter().chain(more).collect()
 }
 
-fn engine_difference(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {
+fn engine_difference(
+    engine: &str,
+    there: &WorkerIdentity,
+    here: &WorkerIdentity,
+) -> Option<String> {
     let version = |worker: &WorkerIdentity| worker.description.engine.version.clone();
-    if version(was) != version(is) {
-        return Some(format!("{engine}: {} there, {} here", version(was), version(is)));
+    if version(there) != version(here) {
+        return Some(format!("{engine}: {} there, {} here", version(there), version(here)));
     }
     let library = |worker: &WorkerIdentity| match &worker.library {
         Some(library) => format!("{}, SHA-256 {}", library.build, library.checksum()),
         None => "embedded in its worker".to_owned(),
     };
     let same_file =
-        was.library.as_ref().map(|l| &l.sha256) == is.library.as_ref().map(|l| &l.sha256);
+        there.library.as_ref().map(|l| &l.sha256) == here.library.as_ref().map(|l| &l.sha256);
     if !same_file {
-        let (version, was, is) = (version(is), library(was), library(is));
+        let (version, there, here) = (version(here), library(there), library(here));
         return Some(format!(
-            "{engine}: the same version {version}, but another library: {was} there, {is} here"
+            "{engine}: the same version {version}, but another library: {there} there, {here} here"
         ));
     }
     let built = |worker: &WorkerIdentity| worker.description.engine.build.clone();
-    let how = if built(was) == built(is) { "" } else { ", and another build" };
-    (was.sha256 != is.sha256)
-        .then(|| format!("{engine}: the same version {}, but another binary{how}", version(is)))
+    let how = if built(there) == built(here) { "" } else { ", and another build" };
+    (there.sha256 != here.sha256)
+        .then(|| format!("{engine}: the same version {}, but another binary{how}", version(here)))
 }
 
 /// Options that an engine has here and that the plan lacks.

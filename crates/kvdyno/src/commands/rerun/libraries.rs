@@ -20,19 +20,19 @@ pub(super) struct NamedLibraries(BTreeMap<String, PathBuf>);
 type ToGet = BTreeMap<String, BTreeSet<String>>;
 
 impl NamedLibraries {
-    /// As typed, for a plan.
+    /// Parses the typed options for the engines of a plan.
     pub(super) fn parse(typed: &[String], plan: &Plan) -> Result<Self, Complaint> {
         let loaded = plan.cases.iter().filter(|case| case.library.is_some());
         let labels: BTreeSet<&str> = loaded.map(|case| case.label.as_str()).collect();
         let mut libraries = BTreeMap::new();
         for text in typed {
             // Labels and paths may have a `=` of their own.
-            let named = labels
+            let label_and_path = labels
                 .iter()
                 .filter_map(|label| Some((*label, text.strip_prefix(*label)?.strip_prefix('=')?)))
                 .max_by_key(|(label, _)| label.len());
-            let (label, path) = match (named, labels.first()) {
-                (Some(named), _) => named,
+            let (label, path) = match (label_and_path, labels.first()) {
+                (Some(label_and_path), _) => label_and_path,
                 (None, Some(only)) if labels.len() == 1 => (*only, text.as_str()),
                 _ => {
                     let labels_text = labels.into_iter().collect::<Vec<_>>().join(", ");
@@ -52,14 +52,14 @@ impl NamedLibraries {
 /// The plan with the libraries of this machine, and their workers.
 pub(super) fn use_local_libraries(
     plan: &Plan,
-    named: &NamedLibraries,
+    user_libraries: &NamedLibraries,
 ) -> anyhow::Result<(Plan, Workers)> {
     let mut plan = plan.clone();
     let (mut workers, mut to_get) = (Workers::default(), ToGet::new());
     let mut libraries: BTreeMap<String, Option<Library>> = BTreeMap::new();
     for case in &mut plan.cases {
         if !libraries.contains_key(&case.label) {
-            let Some(worker) = worker(case, named, &mut to_get)? else { continue };
+            let Some(worker) = worker(case, user_libraries, &mut to_get)? else { continue };
             libraries.insert(case.label.clone(), worker.library.clone());
             workers.add(&case.engine, worker);
         }
@@ -79,20 +79,20 @@ pub(super) fn use_local_libraries(
 /// The worker for a case; none: its version is added to `to_get`.
 fn worker(
     case: &Case,
-    named: &NamedLibraries,
+    user_libraries: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
     let cannot = |missing| missing_engine_error(case, missing);
     let Some(recorded) = &case.library else {
         let worker = workers::find(&case.engine)?;
-        // It was embedded in its worker, and may still be.
+        // The engine was embedded in its worker, and may still be.
         let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
         let pick = server.unwrap_or(Pick::Newest);
         let needed = WorkerSpec { engine: case.engine.clone(), pick };
         return Ok(Some(choose(worker, &needed)?.map_err(cannot)?));
     };
     let worker = workers::find_for_library(&case.engine)?;
-    if let Some(file) = named.0.get(&case.label) {
+    if let Some(file) = user_libraries.0.get(&case.label) {
         return Ok(Some(with_library_file(worker.path, Path::new(file)).map_err(cannot)?));
     }
     if let Some(installed) = find_equal(&case.engine, recorded) {
@@ -118,13 +118,14 @@ fn worker(
     Err(Complaint::usage(what).hint(hint).into())
 }
 
-/// The same file under any name; for public builds, the same version.
+/// Finds the same file under any name, or for public builds the same version.
 fn find_equal(engine: &str, recorded: &Library) -> Option<Installed> {
     let installed = library::list_installed(engine);
     let same_file = installed.iter().find(|library| library.sha256 == recorded.sha256);
-    let version =
-        |library: &&Installed| recorded.build != "yours" && library.version == recorded.version;
-    same_file.or_else(|| installed.iter().find(version)).cloned()
+    let is_same_version = |other: &&Installed| {
+        recorded.build != library::Build::Yours.as_str() && other.version == recorded.version
+    };
+    same_file.or_else(|| installed.iter().find(is_same_version)).cloned()
 }
 
 fn missing_engine_error(case: &Case, missing: Missing) -> Complaint {

@@ -27,8 +27,8 @@ pub(in crate::commands) struct PointMaker {
 }
 
 impl PointMaker {
-    /// The unchanged suite. All points get its data and its threads, whatever their own RAM limit
-    /// would select.
+    /// Plans the unchanged suite. All points get its data and its threads, whatever their own RAM
+    /// limit would select.
     pub(super) fn settle(&mut self, printer: &Printer) -> anyhow::Result<Plan> {
         let plan = self.prepare(Vec::new(), printer)?.plan;
         let measures = |case: &&Case| {
@@ -57,7 +57,7 @@ impl PointMaker {
         }
     }
 
-    /// The suite at a point.
+    /// Prepares the suite at a point.
     pub(super) fn point(
         &self,
         search: &Search,
@@ -100,7 +100,7 @@ impl PointMaker {
     }
 }
 
-/// Names the cases of the first point.
+/// Renames the cases of the first point.
 pub(super) fn renumber_first(plan: &mut Plan, next: Next) {
     let first = Plan { cases: std::mem::take(&mut plan.cases), ..plan.clone() };
     append(plan, &first, next);
@@ -165,7 +165,7 @@ pub(super) fn estimate(plan: &Plan, workers: &Workers) -> Estimate {
     suite::estimate(&plan.cases, &workers.descriptions())
 }
 
-/// The duration of a plan with this many further points, and of one of them.
+/// The expected duration of a plan with `further` more points, and of one point, in ns.
 pub(super) fn expected_ns(
     plan: &Plan,
     search: &Search,
@@ -175,7 +175,7 @@ pub(super) fn expected_ns(
     let judged = |case: &&Case| judged_mix(case, search).is_some();
     let cases: Vec<Case> = plan.cases.iter().filter(judged).cloned().collect();
     let points = (cases.len() as u64 / u64::from(search.trials.max(1))).max(1);
-    let one = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / points;
-    let whole = estimate(plan, workers).wall_ns;
-    (whole.saturating_add(one.saturating_mul(u64::from(further))), one)
+    let point_ns = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / points;
+    let whole_ns = estimate(plan, workers).wall_ns;
+    (whole_ns.saturating_add(point_ns.saturating_mul(u64::from(further))), point_ns)
 }

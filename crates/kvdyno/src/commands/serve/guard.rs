@@ -15,7 +15,7 @@ pub(super) fn refusal(request: &Request<()>, port: u16) -> Option<Reply> {
         _ => "",
     };
     // `GET http://other/ HTTP/1.1` contains a host of its own.
-    let contradicts = request.uri().authority().is_some_and(|named| named.as_str() != host);
+    let contradicts = request.uri().authority().is_some_and(|authority| authority.as_str() != host);
     let is_ours = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
         // Browsers leave out HTTP's default port.
         let plain = port == 80 && host.eq_ignore_ascii_case(name);
@@ -68,9 +68,9 @@ mod tests {
         assert_eq!(status("GET", "/", &[], 7333), Some(421));
         let twice = ["127.0.0.1:7333", "evil.example"];
         assert_eq!(status("GET", "/", &twice, 7333), Some(421));
-        let ours = ["127.0.0.1:7333"];
-        assert_eq!(status("GET", "http://evil.example/", &ours, 7333), Some(421));
-        assert_eq!(status("GET", "http://127.0.0.1:7333/", &ours, 7333), None);
+        let hosts = ["127.0.0.1:7333"];
+        assert_eq!(status("GET", "http://evil.example/", &hosts, 7333), Some(421));
+        assert_eq!(status("GET", "http://127.0.0.1:7333/", &hosts, 7333), None);
         assert_eq!(status("GET", "/", &["localhost"], 80), None);
     }
 
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn nothing_but_reading_is_answered() {
-        let ours = ["localhost:7333"];
-        assert_eq!(status("HEAD", "/", &ours, 7333), None);
+        let hosts = ["localhost:7333"];
+        assert_eq!(status("HEAD", "/", &hosts, 7333), None);
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"] {
-            assert_eq!(status(method, "/", &ours, 7333), Some(405), "{method}");
+            assert_eq!(status(method, "/", &hosts, 7333), Some(405), "{method}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Bytes of all pages together: a page of eight engines has 1.5 MB.
+/// The most bytes of all pages together: a page of eight engines has 1.5 MB.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// The most recently used pages.
@@ -17,7 +17,7 @@ pub(super) struct Pages(Mutex<Vec<CachedPage>>);
 struct CachedPage {
     run: PathBuf,
     form: Form,
-    /// A run that was sealed again is a different one.
+    /// The time of the run's seal: a page of an older seal is outdated.
     sealed: SystemTime,
     reply: Reply,
 }
@@ -30,7 +30,7 @@ impl Pages {
         let is_page =
             |page: &CachedPage| page.run == run && page.form == form && page.sealed == sealed;
         let index = pages.iter().position(is_page)?;
-        // The last one is evicted last.
+        // The page moves to the end of the list: pages are evicted from its beginning.
         pages[index..].rotate_left(1);
         pages.last().map(|page| page.reply.clone())
     }

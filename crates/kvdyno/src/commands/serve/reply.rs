@@ -11,7 +11,7 @@ pub(super) struct Reply {
     kind: &'static str,
     /// All requests for the same page share its bytes.
     body: Bytes,
-    /// The path to ask for instead.
+    /// The path that the browser should request instead; none: no redirect.
     location: Option<HeaderValue>,
 }
 

@@ -41,13 +41,13 @@ impl Site {
         Self { runs, port, list: RunList::default(), pages: Pages::default(), template, policy }
     }
 
-    /// Refusals and unknown paths get an immediate reply.
+    /// Returns the immediate reply to a refused request or an unknown path; none: it is valid.
     pub(super) fn refusal(&self, request: &Request<()>) -> Option<Reply> {
         guard::refusal(request, self.port)
             .or_else(|| route(request.uri().path()).is_none().then(not_found_reply))
     }
 
-    /// The quick replies: lists, progress of a run, and cached pages.
+    /// Returns a quick reply: a list, the progress of a run, a cached page. None: it takes longer.
     pub(super) fn quick_reply(&self, request: &Request<()>) -> Option<Reply> {
         let (subject, form) = route(request.uri().path())?;
         match &subject {
@@ -65,7 +65,7 @@ impl Site {
         }
     }
 
-    /// The other replies: they read records and render pages.
+    /// Returns any other reply: it reads records and renders a page.
     pub(super) fn render_reply(&self, request: &Request<()>) -> Reply {
         match route(request.uri().path()) {
             Some((Subject::Report(name), form)) => reply_or_error(self.report(&name, form)),
@@ -91,14 +91,15 @@ impl Site {
         RunDir::open(runs::find_by_name(name, &dirs)?.clone()).ok()
     }
 
-    /// From a name to the id: a page asks for more of its run, and another run may get the name.
+    /// Redirects from a name to the id: a page requests more of its run, and another run may get
+    /// the name.
     fn redirect(&self, name: &str, form: Form) -> Option<Reply> {
         let id = runs::id(&self.find_by_name(name)?.path);
         let suffix = if form == Form::Json { ".json" } else { "" };
         Some(Reply::redirect(&format!("/runs/{}{suffix}", encode(&id))))
     }
 
-    /// The newest first.
+    /// Returns the list of runs, the newest first.
     fn list(&self) -> RunsData {
         let mut dirs = runs::dirs(&self.runs);
         dirs.reverse();
@@ -113,7 +114,7 @@ impl Site {
             return Ok(Some(page));
         }
         let sealed = pages::seal_time(&dir.path);
-        // The first read is older: a case that ends meanwhile appears next time.
+        // The progress is read first: a case that ends meanwhile appears next time.
         let live = read_live(&dir)?;
         let data = PageData { live: Some(live), ..PageData::read(&dir)? };
         let reply = self.format_reply(Ok(Some(data)), form)?;
@@ -123,7 +124,7 @@ impl Site {
         Ok(reply)
     }
 
-    /// The newest run: its progress, and its figures unless it is at work.
+    /// Returns the progress of the newest run, and its figures unless it is at work.
     fn metrics(&self, form: Form) -> anyhow::Result<Reply> {
         let reply = |text: String| Reply::ok(OPENMETRICS, text.into_bytes());
         let Some(path) = runs::dirs(&self.runs).pop() else {
@@ -192,7 +193,7 @@ impl Site {
     }
 }
 
-/// The progress of a run, from its files and from its lock.
+/// Reads the progress of a run from its files and from its lock.
 fn read_live(dir: &RunDir) -> anyhow::Result<Live> {
     let evidence = Evidence::read(dir)?;
     let state = State::new(evidence.complete, runs::is_at_work(dir));
@@ -200,9 +201,9 @@ fn read_live(dir: &RunDir) -> anyhow::Result<Live> {
     Ok(Live::read(dir, &evidence, state, left_ns)?)
 }
 
-/// The subject, or the reason why it cannot be shown.
-fn reply_or_error(made: Read<Reply>) -> Reply {
-    match made {
+/// Returns the reply, or one with the reason why the subject cannot be shown.
+fn reply_or_error(result: Read<Reply>) -> Reply {
+    match result {
         Ok(reply) => reply.unwrap_or_else(not_found_reply),
         Err(error) => {
             let text = format!("cannot show this: {error:#}");
@@ -225,10 +226,10 @@ mod tests {
     fn a_run_is_found_by_its_id_its_name_and_as_the_latest() {
         let dir = tempfile::tempdir().unwrap();
         let site = Site::new(dir.path().to_owned(), 7333);
-        let mut named = Fixture::new();
-        named.run.name = Some("new cache".to_owned());
+        let mut fixture = Fixture::new();
+        fixture.run.name = Some("new cache".to_owned());
         let older = "2026-11-20T10-15-02Z_fixture_7f3a";
-        named.write(&dir.path().join(older));
+        fixture.write(&dir.path().join(older));
         let newer = "2026-11-21T10-15-02Z_fixture_7f3b";
         Fixture::new().write(&dir.path().join(newer));
         let find_id = |name: &str| site.find_by_name(name).map(|run| runs::id(&run.path));
@@ -253,8 +254,8 @@ mod tests {
         let reply = site.render_reply(&request);
         assert_eq!(reply.status, StatusCode::OK);
         assert!(reply.bytes() > 10_000, "{}", reply.bytes());
-        let kept = site.quick_reply(&request).expect("a sealed run is kept");
-        let response = kept.into_response(&site.policy);
+        let cached = site.quick_reply(&request).expect("a sealed run is kept");
+        let response = cached.into_response(&site.policy);
         assert_eq!(response.headers()[CONTENT_TYPE], OPENMETRICS);
         // A newer run that was interrupted has its progress and its figures.
         let mut partial = Fixture::new();

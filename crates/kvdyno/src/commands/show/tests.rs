@@ -34,12 +34,12 @@ fn shown(summary: &Summary, wide: bool) -> String {
     captured.out()
 }
 
-/// On one line, however it was wrapped.
+/// Returns the text on one line, however it was wrapped.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Writes the frozen record again. Only before its format is released.
+/// Writes the frozen record again. This is permitted only before its format is released.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
 fn freeze() {
@@ -103,7 +103,7 @@ fn a_percentile_is_the_median_of_each_trials_own() {
     let summary = Fixture::new().summary();
     let role = &summary.groups[1].runs[0].roles[1];
     let p999 = role.metrics.get(&c::SERVICE_P999).unwrap();
-    // Enough samples for p99.9 in each trial, but not for p99.99 even in both.
+    // Each trial has enough samples for p99.9, but both together have too few for p99.99.
     assert_eq!(p999.n, 2);
     let fixture = Fixture::new();
     let dir = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn write_amplification_is_counted_to_the_end_of_the_sync() {
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
         let case = unsynced.case(trial);
         case.phase("measure").synced = None;
-        // As between two windows: a settle phase would end with a sync of its own.
+        // The settle phase would end with a sync of its own; windows have none between them.
         case.record.case.phases.pop();
     }
     unsynced.replan();
@@ -319,8 +319,8 @@ fn an_open_loop_shows_service_and_response_apart() {
 
 #[test]
 fn a_limit_that_was_not_held_is_not_shown_as_one() {
-    let held = flat(&shown(&Fixture::new().summary(), false));
-    assert!(held.contains("RAM limit 28.0 MiB: data is 3.95 x the limit"), "{held}");
+    let with_limit = flat(&shown(&Fixture::new().summary(), false));
+    assert!(with_limit.contains("RAM limit 28.0 MiB: data is 3.95 x the limit"), "{with_limit}");
     let mut fixture = Fixture::new();
     for case in &mut fixture.cases {
         case.record.ram_limit.enforced_by = None;
@@ -336,8 +336,8 @@ fn a_limit_that_was_not_held_is_not_shown_as_one() {
     assert!(text.contains("no RAM limit: data is 0.005 x this machine's 24.0 GiB"), "{text}");
 }
 
-/// One engine in swap next to the others: by its name in the RAM column, by its tier above the
-/// tables, by its swap traffic among the costs.
+/// One engine in swap is next to the others. Its name in the RAM column, its tier above the tables
+/// and its swap traffic among the costs show that.
 #[test]
 fn what_is_below_a_limit_is_shown() {
     let mut fixture = Fixture::new();
@@ -348,8 +348,8 @@ fn what_is_below_a_limit_is_shown() {
         let write_bytes = 3 * bytes;
         Some(DeviceUsage { device, read_bytes: bytes, write_bytes, ..DeviceUsage::default() })
     };
-    for made in fixture.cases.iter_mut().filter(|made| made.record.case.engine == "lmdb") {
-        let record = &mut made.record;
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "lmdb") {
+        let record = &mut case.record;
         record.case.tier = Some(tier.clone());
         record.case.key += "+squeezed";
         record.ram_limit.tier = Some(TierRecord {
@@ -380,9 +380,9 @@ fn what_is_below_a_limit_is_shown() {
         text.contains("LMDB squeezed") || text.contains("RAM 28.0 MiB with squeezed"),
         "{text}"
     );
-    let operations = summary.groups[1].runs[0].metrics.value(&c::SWAP_IN_BYTES_PER_OP).unwrap();
-    let out = summary.groups[1].runs[0].metrics.value(&c::SWAP_OUT_BYTES_PER_OP).unwrap();
-    assert!(operations > 0.0 && (out / operations - 3.0).abs() < 1e-9);
+    let swapped_in = summary.groups[1].runs[0].metrics.value(&c::SWAP_IN_BYTES_PER_OP).unwrap();
+    let swapped_out = summary.groups[1].runs[0].metrics.value(&c::SWAP_OUT_BYTES_PER_OP).unwrap();
+    assert!(swapped_in > 0.0 && (swapped_out / swapped_in - 3.0).abs() < 1e-9);
     let others = summary.groups.iter().filter(|group| group.label != "LMDB");
     let metrics = others.flat_map(|group| &group.runs).map(|run| &run.metrics);
     assert!(metrics.into_iter().all(|all| all.get(&c::SWAP_IN_BYTES_PER_OP).is_none()));

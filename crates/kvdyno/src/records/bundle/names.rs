@@ -8,14 +8,14 @@ const DEPTH_MAX: usize = 16;
 /// The longest names of any filesystem.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The name of one directory, without a path to elsewhere.
+/// Whether a name is that of one directory, and not a path to elsewhere.
 pub(crate) fn is_dir_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && !name.chars().any(char::is_control)
         && Path::new(name).components().eq([Component::Normal(name.as_ref())])
 }
 
-/// A path of such names, or the reason why it is none.
+/// Returns a path of such names, or the reason why it is not one.
 pub(super) fn path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     let text = str::from_utf8(bytes).map_err(|_| "its name is not UTF-8")?;
     let text = text.strip_suffix('/').unwrap_or(text);

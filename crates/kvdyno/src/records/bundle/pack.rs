@@ -19,8 +19,9 @@ const PARTS: [&str; 7] =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed {
     pub(crate) files: usize,
-    /// Their size.
+    /// The size of these files together.
     pub(crate) bytes: u64,
+    /// The size of the bundle.
     pub(crate) size_bytes: u64,
 }
 
@@ -111,7 +112,7 @@ fn collect(
     Ok(())
 }
 
-/// In the format of sha256sum(1).
+/// Returns the checksums of all files in the format of sha256sum(1).
 fn sums(contents: &BTreeMap<String, Content>) -> anyhow::Result<Vec<u8>> {
     let mut sums = String::new();
     for (name, content) in contents {

@@ -107,7 +107,7 @@ fn the_same_record_gives_the_same_bundle() {
     let scratch = Scratch::new();
     let first = fs::read(scratch.packed()).unwrap();
     for entry in ["run.json", "plan.json"] {
-        // As if it had been copied here later.
+        // The files look as if they had been copied here later.
         let path = scratch.run.path.join(entry);
         let bytes = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
@@ -158,7 +158,7 @@ fn names_that_lead_elsewhere_are_refused() {
 fn links_devices_and_pipes_are_refused() {
     let scratch = Scratch::new();
     let refuse = |kind| scratch.refused(&[("run", DIR, b""), ("run/x", kind, b"")]);
-    let named = [
+    let kinds = [
         EntryType::Symlink,
         EntryType::Link,
         EntryType::Char,
@@ -166,7 +166,7 @@ fn links_devices_and_pipes_are_refused() {
         EntryType::Fifo,
         EntryType::GNUSparse,
     ];
-    insta::assert_snapshot!(named.map(refuse).join("\n"), @r"
+    insta::assert_snapshot!(kinds.map(refuse).join("\n"), @r"
     refused `run/x` in it: it is a symbolic link
     refused `run/x` in it: it is a hard link
     refused `run/x` in it: it is a device

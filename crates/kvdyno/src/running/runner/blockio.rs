@@ -19,35 +19,38 @@ const REQUESTS_MISSED: u64 = 100;
 /// The recording of one case.
 #[derive(Default)]
 pub(super) struct BlockIoOfCase {
-    /// Until the case ends, or a reading fails.
+    /// The watch, until the case ends; `None`: block I/O is not recorded.
     watch: Option<BlockWatch>,
     lines: Option<File>,
-    before: BlockIo,
+    /// The counters before the phase; `None`: they could not be read.
+    before: Option<BlockIo>,
     file: BlockIoFile,
+    /// Why counters could not be read, the first time.
+    failure: Option<String>,
 }
 
 impl BlockIoOfCase {
-    /// Starts it; obstacles are added to `not_measured`.
+    /// Starts the recording, and adds obstacles to `not_measured`.
     pub(super) fn start(environment: &CaseEnvironment<'_>, not_measured: &mut Vec<String>) -> Self {
-        let mut started = Self::default();
+        let mut recording = Self::default();
         let watch = match environment.run.block_io {
             Watch::Off if environment.case.io_latency => Watch::Latency,
             watch => watch,
         };
         if watch == Watch::Off {
-            return started;
+            return recording;
         }
         match open(environment, watch == Watch::Log) {
             Ok((watch, lines)) => {
-                started.file.devices = watch.devices().to_vec();
-                (started.watch, started.lines) = (Some(watch), Some(lines));
+                recording.file.devices = watch.devices().to_vec();
+                (recording.watch, recording.lines) = (Some(watch), Some(lines));
             }
             Err(why) => not_measured.push(format!("block I/O latency: {why}")),
         }
-        started
+        recording
     }
 
-    /// These processes, and their children, belong to the case.
+    /// Adds processes and their children to those of the case.
     pub(super) fn add_processes(&mut self, environment: &CaseEnvironment<'_>, pids: &[u32]) {
         if let Some(watch) = &mut self.watch {
             for pid in pids {
@@ -56,12 +59,12 @@ impl BlockIoOfCase {
         }
     }
 
-    /// A phase is about to start.
+    /// Reads the counters before a phase.
     pub(super) fn begin_phase(&mut self) {
-        self.before = self.read().unwrap_or_default();
+        self.before = self.read();
     }
 
-    /// One line of `blockio.ndjson`.
+    /// Writes one line of `blockio.ndjson`.
     pub(super) fn write_line(&mut self, phase: &str) {
         let Some(io) = self.read() else { return };
         let Some(lines) = &self.lines else { return };
@@ -69,11 +72,11 @@ impl BlockIoOfCase {
         append(lines, &reading);
     }
 
-    /// A phase has ended: its sums.
+    /// Adds the sums of a phase that has ended.
     pub(super) fn end_phase(&mut self, phase: &str) {
         self.write_line(phase);
-        if let Some(after) = self.read() {
-            let io = after.since(&self.before);
+        if let (Some(before), Some(after)) = (self.before.take(), self.read()) {
+            let io = after.since(&before);
             self.file.phases.push(PhaseBlockIo { phase: phase.to_owned(), io });
         }
     }
@@ -85,8 +88,8 @@ impl BlockIoOfCase {
             |usage: &Option<DeviceUsage>| Some(usage.as_ref()?.reads + usage.as_ref()?.writes);
         let counted = count(&phase.after.device)?.checked_sub(count(&phase.before.device)?)?;
         let recorded = self.file.phases.last().filter(|recorded| recorded.phase == phase.name)?;
-        let none = recorded.io.cells.is_empty() && counted > REQUESTS_MISSED;
-        none.then(|| {
+        let is_missing = recorded.io.cells.is_empty() && counted > REQUESTS_MISSED;
+        is_missing.then(|| {
             let phase = &phase.name;
             format!(
                 "block I/O latency: the device counted {counted} requests in {phase}, but none was \
@@ -95,20 +98,25 @@ impl BlockIoOfCase {
         })
     }
 
-    /// Ends it and stores the results.
+    /// Ends the recording and stores the results.
     pub(super) fn end(&mut self, dir: &Path, not_measured: &mut Vec<String>) {
         let Some(watch) = self.watch.take() else { return };
         let filed = watch.end().and_then(|logged| {
             self.file.logged = logged;
             write_json(&dir.join("blockio.json"), &self.file).map_err(io::Error::other)
         });
-        if let Err(error) = filed {
-            not_measured.push(format!("block I/O latency: {error}"));
-        }
+        let failure = filed.err().map(|error| error.to_string()).or_else(|| self.failure.take());
+        not_measured.extend(failure.map(|why| format!("block I/O latency: {why}")));
     }
 
-    fn read(&self) -> Option<BlockIo> {
-        self.watch.as_ref()?.read().ok()
+    fn read(&mut self) -> Option<BlockIo> {
+        match self.watch.as_ref()?.read() {
+            Ok(io) => Some(io),
+            Err(error) => {
+                self.failure.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
     }
 }
 

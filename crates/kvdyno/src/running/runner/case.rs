@@ -95,7 +95,7 @@ struct BegunCase<'r> {
     worker: Worker,
 }
 
-/// A case whose worker is talked to.
+/// A case in conversation with its worker.
 struct Conversation<'r> {
     case: &'r Case,
     talk: Talk<'r>,
@@ -142,9 +142,9 @@ impl<'r> BegunCase<'r> {
             Some(supervisor) => supervisor.processor.take(),
             None => count::count_by_processor(environment, &worker),
         };
-        let of_server = supervisor.as_mut().and_then(|supervisor| supervisor.watch.take());
-        let of_worker = profile::watch(environment, &worker, Watched::Worker);
-        let watches = [of_server, of_worker];
+        let server_watch = supervisor.as_mut().and_then(|supervisor| supervisor.watch.take());
+        let worker_watch = profile::watch(environment, &worker, Watched::Worker);
+        let watches = [server_watch, worker_watch];
         let profile = ProfileOfCase::new(environment, watches, &mut record.not_measured);
         let job = job(environment, supervisor.as_ref());
         let talk = Talk::new(environment, memory, supervisor, processor, profile, record, started)?;
@@ -153,7 +153,7 @@ impl<'r> BegunCase<'r> {
 }
 
 impl<'r> Conversation<'r> {
-    /// As one of a pair; `other` is the other case.
+    /// Returns the case as one of a pair; `other` is the other case.
     fn as_one_of_pair(&mut self, other: &Case) -> OneOfPair<'_, 'r> {
         self.talk.take_turns(&other.id);
         let Self { case, talk, worker, job } = self;
@@ -217,7 +217,8 @@ impl From<Outcome> for StartFailure {
     }
 }
 
-/// The case's memory, and its worker in it, or the server instead; or the outcome without them.
+/// Creates the case's memory, and starts its server and its worker. The memory contains the server,
+/// or else the worker. `Err`: the outcome of a case that did not start.
 fn start<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
@@ -307,7 +308,7 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
     }
 }
 
-/// For a graph on an engine without transactions: how a link and its count stay consistent.
+/// Describes how a link and its count stay consistent, if no transaction ensures it.
 fn consistency_caveat(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
     let consistency = case.data.graph.as_ref()?.consistency;
     let engine = &worker?.description.engine;
@@ -330,7 +331,7 @@ fn consistency_caveat(case: &Case, worker: Option<&WorkerIdentity>) -> Option<St
     }
 }
 
-/// Writes a record; text from an engine may contain the URL that it was given.
+/// Writes a record without secrets: text from an engine may contain the URL that it was given.
 pub(super) fn file(dir: &CaseDir, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
     let record = without_secrets(record)?;
     dir.write_record(&record)?;

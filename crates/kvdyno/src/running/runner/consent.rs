@@ -3,7 +3,7 @@
 use kvdyno_host::raw::Consent;
 use std::path::{Path, PathBuf};
 
-/// What a run may do to a block device of the suite.
+/// Returns what a run may do to a block device of the suite.
 pub(super) fn consent(destroy_allowed: &[PathBuf], device: &Path) -> Consent {
     let allowed = destroy_allowed.iter().find(|allowed| *allowed == device).cloned();
     allowed.map_or(Consent::None, Consent::Destroy)

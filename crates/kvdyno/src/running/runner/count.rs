@@ -15,7 +15,7 @@ use kvdyno_record::plan::Counting;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The counter.
+/// The program that counts instructions.
 pub(crate) const VALGRIND: &str = "valgrind";
 
 /// The counted function of a worker's threads, and the function of its main thread whose end marks
@@ -26,7 +26,7 @@ const PHASE: &str = "kvdyno_worker::job::Case*::phase";
 /// Valgrind's files in the case's directory; each phase adds a number.
 const FILE: &str = "callgrind";
 
-/// The same worker under valgrind; its counts go into `dir`.
+/// Returns the command of a worker under valgrind, which writes its counts into `dir`.
 pub(super) fn valgrind_command(worker: &Command, dir: &Path) -> Command {
     let mut command = Command::new(VALGRIND);
     let file = dir.join(FILE).display().to_string().replace('%', "%%");
@@ -61,7 +61,7 @@ pub(super) fn move_counts(dir: &CaseDir, phases: &mut [PhaseRecord]) -> anyhow::
     for (number, phase) in (1..).zip(phases) {
         let path = dir.path.join(format!("{FILE}.{number}"));
         let text = match std::fs::read(&path) {
-            // The names of functions are whatever their compiler wrote.
+            // A compiler may write names of functions that are not UTF-8.
             Ok(text) => String::from_utf8_lossy(&text).into_owned(),
             // The worker ended before the phase did.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
@@ -72,7 +72,7 @@ pub(super) fn move_counts(dir: &CaseDir, phases: &mut [PhaseRecord]) -> anyhow::
         }
         phase.instructions = total(&text);
         let functions = callgrind::functions(&text).filter(|functions| {
-            // What is not all of them would explain a difference wrongly.
+            // An incomplete list of functions would explain a difference wrongly.
             let sum = functions.iter().map(|function| function.instructions).sum::<u64>();
             phase.instructions == Some(sum)
         });
@@ -96,7 +96,7 @@ fn files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Instructions since the previous file.
+/// The instructions in a file of callgrind: those since the previous file.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().rev().find_map(|line| line.strip_prefix("totals: "))?;
     line.trim().parse().ok()

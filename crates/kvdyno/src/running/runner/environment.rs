@@ -27,7 +27,7 @@ pub(crate) struct RunEnvironment {
     /// Memory tiers below the RAM limits.
     pub(crate) tiers: Tiers,
     pub(crate) volumes: Volumes,
-    /// States that it has found or made.
+    /// States that the run has found or made.
     pub(crate) states: RunStates,
     /// The lock of the directory.
     pub(crate) lock: File,
@@ -74,8 +74,8 @@ impl RunEnvironment {
     }
 }
 
-/// The directory for swap images: the place of a run, or another directory if the data directory is
-/// a device.
+/// The directory for swap images: the data directory, or `otherwise` if the data directory is a
+/// device.
 pub(crate) fn images<'p>(data_dir: &'p Path, otherwise: &'p Path) -> &'p Path {
     if raw::is_device(data_dir) { otherwise } else { data_dir }
 }
@@ -87,7 +87,7 @@ pub(super) struct CaseEnvironment<'r> {
     pub(super) dir: &'r CaseDir,
     pub(super) site: DatabaseLocation,
     pub(super) database_used_by: Vec<String>,
-    /// What its database has behind it.
+    /// The phases that the database has been through before this case.
     pub(super) phases_before: Vec<Phase>,
     pub(super) progress: &'r Progress<'r>,
 }
@@ -102,8 +102,8 @@ impl CaseEnvironment<'_> {
         let (time, salt) = (run.get(..20).unwrap_or(&run), run.rsplit('_').next().unwrap_or(&run));
         let number = self.case.id.split('_').next().unwrap_or_default();
         let dir = name(&self.dir.path);
-        let again = dir.strip_prefix(&self.case.id).unwrap_or_default();
-        let words = ["kvdyno", time, salt, number].join("_") + again;
+        let suffix = dir.strip_prefix(&self.case.id).unwrap_or_default();
+        let words = ["kvdyno", time, salt, number].join("_") + suffix;
         let words = words.to_lowercase();
         words.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
     }

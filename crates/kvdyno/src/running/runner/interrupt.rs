@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Handles SIGINT, SIGTERM and SIGHUP from now on. The process has one count of them, however
-    /// many parts of it ask.
+    /// Handles SIGINT, SIGTERM and SIGHUP from now on. All callers in the process share one count
+    /// of them.
     pub(crate) fn listen() -> std::io::Result<Self> {
         static SHARED: Mutex<Option<Interrupt>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,12 +29,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The user wants to end; completed work is kept.
+    /// Whether the user wants to end; completed work is kept.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Relaxed) > 0
     }
 
-    /// The user wants to end now.
+    /// Whether the user wants to end now.
     pub(crate) fn is_urgent(&self) -> bool {
         self.0.load(Relaxed) > 1
     }

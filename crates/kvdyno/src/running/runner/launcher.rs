@@ -4,16 +4,16 @@ use kvdyno_record::redact::redact;
 use std::fs;
 use std::path::Path;
 
-/// Longer text is not used as a cause.
+/// The most characters of a message that are used as a cause.
 const CHARS_MAX: usize = 300;
 
-/// The launcher's last message in a case's log; none: it wrote nothing.
+/// Reads the launcher's last message in a case's log; `None`: it wrote nothing.
 pub(super) fn last_words(log: &Path) -> Option<String> {
     let bytes = fs::read(log).ok()?;
     launcher_message(&String::from_utf8_lossy(&bytes))
 }
 
-/// `mpirun` puts a line of dashes before and after its own messages.
+/// Returns the last message between two lines of dashes: `mpirun` puts them around its messages.
 fn launcher_message(log: &str) -> Option<String> {
     let is_rule = |line: &str| line.len() >= 20 && line.bytes().all(|byte| byte == b'-');
     let lines: Vec<&str> = log.lines().map(str::trim_end).collect();

@@ -22,19 +22,19 @@ pub(super) struct CaseMemory<'r> {
 }
 
 impl<'r> CaseMemory<'r> {
-    /// Creates it. The record contains a limit that cannot be held. A tier that existed when the
-    /// run started and is missing now ends the case.
+    /// Creates the memory of a case. The record contains a limit that cannot be held. `Err`: the
+    /// tier below it cannot be set up, for example because it is missing since the run started.
     pub(super) fn create(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
         let (group, mut limit) = create_limit(environment);
-        let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
+        let mut memory = Self { group, swap: None, node: None, limit: RamLimit::default() };
         if let Some(tier) = &environment.case.tier {
-            let record = made.below(environment, tier);
+            let record = memory.below(environment, tier);
             limit.tier = Some(record.map_err(|why| format!("memory tier `{}`: {why}", tier.name))?);
         }
-        Ok(Self { limit, ..made })
+        Ok(Self { limit, ..memory })
     }
 
-    /// The tier below the limit.
+    /// Sets up the tier below the limit; returns its record.
     fn below(
         &mut self,
         environment: &CaseEnvironment<'r>,
@@ -64,7 +64,7 @@ impl<'r> CaseMemory<'r> {
         Ok(record)
     }
 
-    /// Starts a worker in it, with a command.
+    /// Starts a worker in this memory, with the command `word`.
     pub(super) fn start(
         &self,
         worker: &WorkerIdentity,
@@ -93,7 +93,7 @@ impl<'r> CaseMemory<'r> {
         self.swap.as_ref()?.device.as_ref()
     }
 
-    /// The current result.
+    /// Returns the limit with the current usage of its group.
     pub(super) fn snapshot(&self) -> RamLimit {
         let group = self.group.as_ref().and_then(|group| group.usage().ok());
         RamLimit { group, ..self.limit.clone() }
@@ -120,7 +120,8 @@ impl<'r> CaseMemory<'r> {
     }
 }
 
-/// Swapping to an image through the page cache need not reach the drive.
+/// Returns a sentence about swap to an image in the page cache: swapped data need not reach the
+/// drive.
 fn double_caching(swap: &SwapRecord) -> Option<String> {
     let image = swap.image.as_ref().filter(|image| !image.direct_io)?;
     let storage = &image.storage;

@@ -1,7 +1,7 @@
 //! Runs a plan: case after case, each in a worker process of its own, each recorded as it ends.
 //!
-//! It computes nothing: it starts, watches and records. A failed case affects only itself and the
-//! cases that need its database; the run continues.
+//! The runner computes nothing: it starts, watches and records. A failed case affects only itself
+//! and the cases that need its database; the run continues.
 
 mod blockio;
 pub(crate) mod case;
@@ -84,11 +84,11 @@ impl RunEnvironment {
                     None => pass.step(case)?,
                 }
             }
-            let needed = |later: &Case| {
+            let needs_database = |later: &Case| {
                 later.database.id == case.database.id && !later.is_settled(&pass.done)
             };
             // A search may add points that use the loaded database.
-            let needed_later = plan.cases[number + 1..].iter().any(needed)
+            let needed_later = plan.cases[number + 1..].iter().any(needs_database)
                 || plan.search.is_some() && !case.database.last_use;
             if !needed_later || pass.env.interrupt.is_requested() {
                 pass.env.databases.remove(&case.database.id);
@@ -136,7 +136,7 @@ impl Pass<'_> {
         !case.is_settled(&self.done) && !self.tried.contains(&case.id)
     }
 
-    /// One pending case, with its load if that must be repeated.
+    /// Runs one pending case, after its load if that must be repeated.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
         if case.lacks_rate() {
             return self.file_without_rate(case);
@@ -155,7 +155,7 @@ impl Pass<'_> {
                 self.announce(loader);
                 self.load(loader)?;
                 if self.env.interrupt.is_requested() {
-                    // It has not begun.
+                    // The case has not begun.
                     return Ok(());
                 }
                 self.announce(case);
@@ -188,7 +188,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Copies what a case has loaded, and has moved into the store, for the cases that share it.
+    /// Copies the state that a case has loaded and moved into the store, for the cases that share
+    /// it.
     fn share_database(&mut self, case: &Case, mut record: CaseRecord) -> anyhow::Result<()> {
         match self.copy_for_sharers(case) {
             Ok(Some(site)) => {
@@ -196,7 +197,7 @@ impl Pass<'_> {
                 case::file(&self.env.dir.case(case, record.attempt), &record)?;
             }
             Ok(None) => {}
-            // Cases that need it load anew.
+            // Cases that need the database load it anew.
             Err(error) => {
                 self.env.databases.remove(&case.database.id);
                 self.progress.warn(&error.message);
@@ -205,7 +206,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// A copy of the state that a case loads, if cases that are left share one and change it.
+    /// Copies the state that a case loads, if pending cases share one copy and change it.
     fn copy_for_sharers(&mut self, case: &Case) -> Result<Option<DatabaseLocation>, Complaint> {
         let shares = |other: &Case| {
             other.database.id == case.database.id && other.id != case.id && self.is_pending(other)
@@ -223,7 +224,7 @@ impl Pass<'_> {
         let trials = group_equal(makers, |a, b| (a.trial, &a.part) == (b.trial, &b.part));
         for trial in trials {
             let makers: Vec<_> = trial.iter().map(|case| self.maker(case)).collect();
-            // Without a worker it is not loaded either.
+            // A case without a worker is not loaded either.
             let makers: Vec<Maker<'_>> = makers.into_iter().flatten().collect();
             if let Err(error) = self.env.states.take_all(&makers) {
                 self.progress.warn(&error.message);
@@ -239,8 +240,8 @@ impl Pass<'_> {
         Some(Maker { case, worker, data_dir, is_settled })
     }
 
-    /// Begins with a state. The load's figures are those of the run that made it, and not of this
-    /// one. False: it cannot be copied, and is not held any more.
+    /// Uses a state instead of a load; the load's figures belong to the run that made the state.
+    /// Returns false if the state cannot be copied; it is then released.
     fn restore(&mut self, case: &Case) -> anyhow::Result<bool> {
         self.env.databases.remove(&case.database.id);
         let site = match self.copy_for_sharers(case) {
@@ -268,7 +269,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// Keeps the database of a case for later runs: it moves into the store. One that is not kept
+    /// Moves the database of a case into the store, for later runs. A database that is not kept
     /// stays where it is.
     fn keep_database(&mut self, case: &Case, record: &CaseRecord) {
         let Some(maker) = self.maker(case) else { return };
@@ -278,11 +279,11 @@ impl Pass<'_> {
             !interrupt.is_requested()
         };
         let needed_bytes = self.plan.estimate.space_bytes;
-        let kept = self.env.volumes.locate(case).and_then(|site| {
+        let result = self.env.volumes.locate(case).and_then(|site| {
             self.env.states.keep_database(&maker, record, &site.path, needed_bytes, &mut go_on)
         });
-        match kept {
-            Ok(Some(removed)) => self.progress.warn(&removed),
+        match result {
+            Ok(Some(note)) => self.progress.warn(&note),
             Ok(None) => {}
             Err(error) => self.progress.warn(&format!("not kept for later runs: {error}")),
         }
@@ -316,7 +317,7 @@ impl Pass<'_> {
         Ok((dir, blank))
     }
 
-    /// Whether later cases can use the database of a case that has ended.
+    /// Notes whether later cases can use the database of a case that has ended.
     fn note_database(&mut self, record: &CaseRecord) {
         let case = &record.case;
         if case.copies_state() {
@@ -342,7 +343,8 @@ impl Pass<'_> {
         if case.copies_state() { self.site_of_copy(case) } else { self.env.volumes.site(case) }
     }
 
-    /// The location of a copy, which is made, of the state of a case or of what its run loaded.
+    /// Copies the state of a case, or the database that its run loaded; returns the copy's
+    /// location.
     fn site_of_copy(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         let site = match self.env.states.database(case) {
             Some(path) => self.env.volumes.locate_in_directory(case, path.to_owned())?,
@@ -358,16 +360,16 @@ impl Pass<'_> {
         self.env.volumes.copy(case, site, state, &mut go_on)
     }
 
-    /// An interrupted attempt left a directory without a record: it stays as evidence, and the next
-    /// attempt gets its own.
+    /// Creates the directory of a case's next attempt. An interrupted attempt left a directory
+    /// without a record, which stays as evidence.
     fn new_dir(&self, case: &Case) -> anyhow::Result<(CaseDir, u32)> {
         let mut attempt = 1;
         loop {
             let dir = self.env.dir.case(case, attempt);
             match std::fs::create_dir(&dir.path) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
-                made => {
-                    made.with_context(|| format!("failed to create {}", dir.path.display()))?;
+                result => {
+                    result.with_context(|| format!("failed to create {}", dir.path.display()))?;
                     return Ok((dir, attempt));
                 }
             }
@@ -378,7 +380,8 @@ impl Pass<'_> {
         self.file_outcome(case, Outcome::NotRun { message: message.to_owned() })
     }
 
-    /// No pilot found the rate of its clients: it ends as the pilot of its engine did.
+    /// Files a case without a rate, because no pilot found one: it ends as the pilot of its engine
+    /// did.
     fn file_without_rate(&mut self, case: &Case) -> anyhow::Result<()> {
         let is_pilot = |pilot: &&Case| {
             pilot.is_pilot() && pilot.label == case.label && has_same_setting(pilot, case)
@@ -420,7 +423,7 @@ impl Pass<'_> {
     }
 }
 
-/// A case's settings; its database has the phases behind it of the cases that used it.
+/// Returns a case's settings. Its database has been through the phases of the cases that used it.
 fn environment<'e>(
     env: &'e RunEnvironment,
     plan: &Plan,
@@ -430,8 +433,8 @@ fn environment<'e>(
     site: DatabaseLocation,
 ) -> CaseEnvironment<'e> {
     let used_by = env.databases.get(&case.database.id).cloned().unwrap_or_default();
-    let named = |id: &String| plan.cases.iter().find(|case| case.id == *id);
-    let phases_before = used_by.iter().filter_map(named).flat_map(|case| case.phases.clone());
+    let find_case = |id: &String| plan.cases.iter().find(|case| case.id == *id);
+    let phases_before = used_by.iter().filter_map(find_case).flat_map(|case| case.phases.clone());
     CaseEnvironment {
         run: env,
         case,

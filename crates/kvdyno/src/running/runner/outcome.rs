@@ -19,7 +19,7 @@ pub(super) struct Ending {
     pub(super) server: Option<ServerFailure>,
     /// Whether its last line reported completion.
     pub(super) is_done: bool,
-    /// For a crew: the launcher's last message.
+    /// The last message of a crew's launcher; `None`: there is none.
     pub(super) launcher: Option<String>,
     pub(super) phase: String,
 }
@@ -132,7 +132,7 @@ pub(super) fn from_start_failure(
     }
 }
 
-/// Missing or wrong data: the figures of such a case have no meaning.
+/// Describes missing or wrong data: the figures of such a case have no meaning.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let unverified = phases.iter().find_map(|phase| {
         let (name, records) = (&phase.name, case.data.records);
@@ -142,12 +142,12 @@ pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
 
-/// Later figures would have no meaning: data is lost, or was never complete.
+/// Whether later figures have no meaning, because data is lost or was never complete.
 pub(super) fn is_void(case: &Case, phases: &[PhaseRecord]) -> bool {
     lost_data(case, phases).is_some() || incomplete_load(case, phases).is_some()
 }
 
-/// A load that reports completion but has not written every record.
+/// Describes a load that reports completion but has not written every record.
 fn incomplete_load(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let loads = phases.iter().filter(|phase| phase.kind == "load" && !phase.stopped);
     let items = |phase: &PhaseRecord| -> u64 {

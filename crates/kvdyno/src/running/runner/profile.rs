@@ -8,10 +8,12 @@ use kvdyno_record::files::CaseDir;
 use kvdyno_record::workload::Phase;
 use std::io;
 
-/// How a process is watched; none: the case requests no profile.
+/// The watch of a process, or the reason why it cannot be opened; `None`: the case requests no
+/// profile.
 pub(super) type OpenedWatch = Option<io::Result<Watch>>;
 
-/// Watches a process and its children, if the case requests it. It must not have started any.
+/// Watches a process and its children, if the case requests it. The process must not have started
+/// any child.
 pub(super) fn watch(
     environment: &CaseEnvironment<'_>,
     worker: &Worker,
@@ -24,12 +26,12 @@ pub(super) fn watch(
 /// The profile of one case.
 #[derive(Default)]
 pub(super) struct ProfileOfCase {
-    /// Until the case ends, or sampling fails.
+    /// The profiler, until the case ends or sampling fails.
     profiler: Option<Profiler>,
 }
 
 impl ProfileOfCase {
-    /// Obstacles are added to `not_measured`.
+    /// Starts the profile, and adds obstacles to `not_measured`.
     pub(super) fn new(
         environment: &CaseEnvironment<'_>,
         opened: [OpenedWatch; 2],
@@ -56,7 +58,7 @@ impl ProfileOfCase {
         }
     }
 
-    /// A phase with these roles is about to start.
+    /// Begins a phase with these roles; `None`: the phase is not profiled.
     pub(super) fn begin_phase(
         &mut self,
         phase: &Phase,
@@ -69,14 +71,14 @@ impl ProfileOfCase {
         self.note(begun, not_measured);
     }
 
-    /// Takes what was sampled; several times per second.
+    /// Reads the samples; to be called several times per second.
     pub(super) fn look(&mut self) {
         if let Some(profiler) = &mut self.profiler {
             profiler.look();
         }
     }
 
-    /// The phase has ended.
+    /// Ends the current phase.
     pub(super) fn end_phase(&mut self, not_measured: &mut Vec<String>) {
         if let Some(profiler) = &mut self.profiler {
             let ended = profiler.end_phase();

@@ -28,7 +28,7 @@ pub(crate) fn files(file: &Path, case: &Case) -> Vec<(u32, PathBuf)> {
     measured.into_iter().map(|(index, phase)| (index, trace(&phase.name))).collect()
 }
 
-/// The worker's settings for it.
+/// The worker's settings for the recorded phases.
 pub(super) fn list_recordings(environment: &CaseEnvironment<'_>) -> Vec<Recording> {
     let Some((file, suite)) = &environment.run.trace else { return Vec::new() };
     let case = environment.case;
@@ -48,15 +48,15 @@ mod tests {
     fn of_several_phases_each_trace_has_its_phases_name() {
         let mut case = Fixture::new().case("lmdb_t1_r1").record.case.clone();
         let measured = case.phases.iter().position(|phase| phase.name == "measure").unwrap();
-        let named = |case: &Case, file: &str| files(Path::new(file), case);
-        assert_eq!(named(&case, "/a/t.kvtrace"), [(measured as u32, "/a/t.kvtrace".into())]);
+        let list = |case: &Case, file: &str| files(Path::new(file), case);
+        assert_eq!(list(&case, "/a/t.kvtrace"), [(measured as u32, "/a/t.kvtrace".into())]);
         let mut again = case.phases[measured].clone();
         again.name = "reads/late".to_owned();
         case.phases.push(again);
         let last = case.phases.len() as u32 - 1;
         let both = |a: &str, b: &str| [(measured as u32, a.into()), (last, b.into())];
-        let traces = named(&case, "/a/t.kvtrace");
+        let traces = list(&case, "/a/t.kvtrace");
         assert_eq!(traces, both("/a/t.measure.kvtrace", "/a/t.reads_late.kvtrace"));
-        assert_eq!(named(&case, "/a/t"), both("/a/t.measure", "/a/t.reads_late"));
+        assert_eq!(list(&case, "/a/t"), both("/a/t.measure", "/a/t.reads_late"));
     }
 }

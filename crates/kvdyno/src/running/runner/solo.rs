@@ -1,5 +1,5 @@
-//! A single worker without limit, volume or record; its phases start at once. For the overhead of
-//! the load generator, and for benchmarks.
+//! A single worker without limit, volume or record; its phases start at once. It serves to measure
+//! the overhead of the load generator, and for benchmarks.
 
 use super::worker::{Worker, WorkerMessage};
 use kvdyno_record::case::WorkerIdentity;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than any phase that runs this way.
+/// The longest wait for a message: longer than any phase that runs this way.
 const SILENCE: Duration = Duration::from_secs(120);
 
 /// The settings of a worker.
@@ -41,7 +41,7 @@ pub struct Outcome {
 }
 
 impl Solo<'_> {
-    /// Runs it to its end; returns the result of each phase.
+    /// Runs the worker to its end; returns the result of each phase.
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
         let log = File::create(self.dir.join("log.txt"))?;
         let mut worker = Worker::start(self.worker, "run", None, log)?;

@@ -19,14 +19,15 @@ const STORE_OF_RUNS: &str = "states";
 /// Bytes of the digest in an id: 16 digits.
 pub(crate) const ID_BYTES: usize = 8;
 
-/// The states that a run has taken or kept. Nobody removes one of them meanwhile.
+/// The states that a run has taken or kept. They cannot be removed while the run holds them.
 #[derive(Debug)]
 pub(crate) struct RunStates {
     /// The run's directory.
     run: PathBuf,
-    /// Bytes of all kept states together; none: it keeps none, but takes those that are there.
+    /// The most bytes of all kept states together. `None`: the run keeps none, but takes existing
+    /// ones; 0: it does not take them either.
     budget: Option<u64>,
-    /// By the id of the database.
+    /// The states in use, by the ids of their databases.
     held: BTreeMap<String, HeldState>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct RunStates {
 #[derive(Debug)]
 struct HeldState {
     state: StoredState,
-    /// An earlier run loaded it, not this one.
+    /// Whether an earlier run loaded it.
     is_earlier: bool,
 }
 
@@ -43,11 +44,12 @@ pub(super) struct Maker<'c> {
     pub(super) case: &'c Case,
     pub(super) worker: WorkerIdentity,
     pub(super) data_dir: PathBuf,
-    /// This run has its record already.
+    /// Whether the case has a final outcome in this run.
     pub(super) is_settled: bool,
 }
 
-/// The store for a data directory: inside it, or beside the run's directory if that holds it.
+/// The store for a data directory: inside it, or beside the run's directory if the data directory
+/// is in there.
 pub(crate) fn store_path(data_dir: &Path, run: &Path) -> PathBuf {
     match run.parent() {
         Some(runs) if data_dir.starts_with(run) => runs.join(STORE_OF_RUNS),
@@ -55,7 +57,7 @@ pub(crate) fn store_path(data_dir: &Path, run: &Path) -> PathBuf {
     }
 }
 
-/// The store for a data directory, or for the runs whose databases are inside them.
+/// The store in a data directory, or without one in the directory of runs.
 pub(crate) fn store(data_dir: Option<&Path>, runs: &Path) -> PathBuf {
     data_dir.map_or_else(|| runs.join(STORE_OF_RUNS), |data_dir| data_dir.join(STORE))
 }
@@ -74,7 +76,7 @@ impl RunStates {
 
     /// The directory of a case's database, if it is a state in a store.
     pub(super) fn database(&self, case: &Case) -> Option<&Path> {
-        self.held.get(&case.database.id).map(|held| held.state.database())
+        self.held.get(&case.database.id).map(|entry| entry.state.database())
     }
 
     /// The state that a case begins with, if an earlier run made it.
@@ -88,7 +90,7 @@ impl RunStates {
         })
     }
 
-    /// Takes the states of a trial's loads: of all of them, or of none, so that figures of loads
+    /// Takes the states for a trial's loads: for all of them or for none, so that figures of loads
     /// have their pairs.
     pub(super) fn take_all(&mut self, makers: &[Maker<'_>]) -> Result<(), Complaint> {
         for maker in makers {
@@ -107,10 +109,10 @@ impl RunStates {
             }
         }
         let is_earlier = |state: &StoredState| state.record().description.run != run;
-        let all = states.iter().all(|(_, state)| state.as_ref().is_some_and(is_earlier));
+        let all_earlier = states.iter().all(|(_, state)| state.as_ref().is_some_and(is_earlier));
         for (maker, state) in states {
-            // What this run has loaded and kept it goes on with.
-            if let Some(state) = state.filter(|_| all || maker.is_settled) {
+            // The run goes on with a state that it has loaded and kept itself.
+            if let Some(state) = state.filter(|_| all_earlier || maker.is_settled) {
                 let is_earlier = is_earlier(&state);
                 self.held.insert(maker.case.database.id.clone(), HeldState { state, is_earlier });
             }
@@ -135,7 +137,7 @@ impl RunStates {
         Ok(())
     }
 
-    /// Lets go of the state of a case's database: it is loaded instead.
+    /// Releases the state of a case's database, which is loaded instead.
     pub(super) fn release(&mut self, case: &Case) {
         self.held.remove(&case.database.id);
     }
@@ -149,9 +151,9 @@ impl RunStates {
         state.map_err(|error| complain(&error, &maker.data_dir, &store))
     }
 
-    /// Keeps the database that a case has made: it moves into the store, unless its like is there.
-    /// `needed_bytes` must stay free for the rest of the run. Returns what happened beside that, in
-    /// words.
+    /// Moves the database that a case has made into the store, unless an equal state is there.
+    /// `needed_bytes` must stay free for the rest of the run. Returns a sentence if other states
+    /// were removed.
     pub(super) fn keep_database(
         &mut self,
         maker: &Maker<'_>,
@@ -184,8 +186,8 @@ impl RunStates {
         let removed = states.make_room(bytes, budget).map_err(complain)?;
         let description = describe(maker, record, run_name(&self.run));
         let state = states.keep(description, database, None, go_on).map_err(complain)?;
-        let held = HeldState { state, is_earlier: false };
-        self.held.insert(maker.case.database.id.clone(), held);
+        let state = HeldState { state, is_earlier: false };
+        self.held.insert(maker.case.database.id.clone(), state);
         let removed_bytes: u64 = removed.iter().map(|state| state.bytes).sum();
         Ok((removed_bytes > 0).then(|| {
             let (number, bytes) = (removed.len(), units::bytes(removed_bytes));
@@ -198,7 +200,7 @@ fn run_name(run: &Path) -> String {
     run.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Why later runs should not begin with this database.
+/// Returns the reason why later runs should not begin with this database.
 fn is_flawed(record: &CaseRecord) -> Option<String> {
     let ops =
         record.phases.iter().flat_map(|phase| &phase.roles).flat_map(|role| role.ops.values());
@@ -211,7 +213,8 @@ fn is_flawed(record: &CaseRecord) -> Option<String> {
         .then(|| "its RAM limit was not enforced".to_owned())
 }
 
-/// The commands that an error names look into the store of runs.
+/// Adds the option that leads to a store in a data directory: the commands that an error names look
+/// into the store of runs.
 fn complain(error: &StateError, data_dir: &Path, store: &Path) -> Complaint {
     let complaint = Complaint::usage(error.to_string());
     if store.starts_with(data_dir) {
@@ -262,7 +265,7 @@ impl Maker<'_> {
             "ram_limit_from": case.ram_limit_from,
             "tier": case.tier,
             "trial": case.trial,
-            // Engines set their threads by them.
+            // Engines set their number of threads by that of processors.
             "cpus": std::thread::available_parallelism().map_or(0, usize::from),
         });
         short_digest(&all, ID_BYTES)

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A server that must end gets this long: a database elsewhere may be large.
 const LEAVING: Duration = Duration::from_secs(120);
 
-/// A server may take this long to start or stop without a report.
+/// A slow start or stop of a server is reported after this time.
 const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// A supervisor that has closed its pipes ends in this time.
@@ -52,7 +52,7 @@ pub(super) struct Supervisor<'r> {
     worker: Worker,
     /// The counter of the server's instructions, if requested.
     pub(super) processor: Option<Processor>,
-    /// How its functions are sampled, if requested.
+    /// The samples of the server's functions, if requested.
     pub(super) watch: OpenedWatch,
     record: ServerRecord,
     /// The server's options: the case's, until a phase sets others.
@@ -62,8 +62,8 @@ pub(super) struct Supervisor<'r> {
 }
 
 impl<'r> Supervisor<'r> {
-    /// Starts a supervisor inside the case's RAM limit, and starts the server; none: the engine is
-    /// no server. The server's output goes to `server.txt`.
+    /// Starts a supervisor inside the case's RAM limit, and starts the server; `None`: the engine
+    /// is not a server. The server's output goes to `server.txt`.
     pub(super) fn start(
         environment: &'r CaseEnvironment<'r>,
         memory: &CaseMemory<'_>,
@@ -80,16 +80,16 @@ impl<'r> Supervisor<'r> {
         })?;
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
-        let ours = environment.case.server.is_none();
-        let processor = count::count_by_processor(environment, &worker).filter(|_| ours);
-        let watch = profile::watch(environment, &worker, Watched::Supervisor).filter(|_| ours);
+        let is_own = environment.case.server.is_none();
+        let processor = count::count_by_processor(environment, &worker).filter(|_| is_own);
+        let watch = profile::watch(environment, &worker, Watched::Supervisor).filter(|_| is_own);
         let mut supervisor =
             Self { environment, worker, processor, watch, record, options, deadline };
         supervisor.serve()?;
         Ok(Some(supervisor))
     }
 
-    /// The case was stopped for this long: its budget ends later.
+    /// Moves the end of the case's budget: the case was stopped for this long.
     pub(super) fn postpone(&mut self, stopped: Duration) {
         self.deadline += stopped;
     }
@@ -99,15 +99,15 @@ impl<'r> Supervisor<'r> {
         self.record.address.clone()
     }
 
-    /// The process whose CPU time and I/O, with its children's, are the server's; none: the server
-    /// is attached, and the supervisor creates a database in it.
+    /// The supervisor's process: its CPU time and I/O, with its children's, are the server's.
+    /// `None`: the server is attached, and the supervisor creates a database in it.
     pub(super) fn pid(&self) -> Option<u32> {
         self.environment.case.server.is_none().then(|| self.worker.pid())
     }
 
-    /// Starts the server at its previous location.
+    /// Starts the server, at its previous address if it had one.
     pub(super) fn serve(&mut self) -> Result<(), ServerFailure> {
-        let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
+        let address = Some(self.record.address.clone()).filter(|address| !address.is_empty());
         let order = SupervisorOrder::Serve(ServerJob {
             location: self.environment.site.location(),
             address,
@@ -136,7 +136,7 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// The reason why the server has ended, after waiting this long; none: it runs.
+    /// Returns the reason why the server has ended, after waiting this long; `None`: it runs.
     pub(super) fn failure(&mut self, wait: Duration) -> Option<ServerFailure> {
         match self.worker.receive(wait) {
             WorkerMessage::Silence => None,
@@ -144,7 +144,7 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// An unexpected message of a supervisor is the reason why there is no server.
+    /// Returns the failure that an unexpected message of the supervisor means.
     fn message_failure(&mut self, message: WorkerMessage) -> ServerFailure {
         match message {
             WorkerMessage::Event(event) => match *event {
@@ -161,7 +161,7 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// It ended without a message.
+    /// Waits for a supervisor that ends without a message, and returns the failure.
     fn wait_for_end(&mut self) -> ServerFailure {
         let begun = Instant::now();
         while !self.worker.has_ended() && begun.elapsed() < ENDING {}
@@ -179,15 +179,17 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// Ends it, and the server if it still runs. Returns their resource usage and errors.
+    /// Ends the supervisor, and the server if it still runs. Returns their resource usage and
+    /// errors.
     pub(super) fn end(mut self) -> (ServerRecord, Option<String>) {
         let errors = self.leave();
-        let ours = self.pid().is_some();
-        let usage = self.worker.wait().ok().map(|exit| exit.usage).filter(|_| ours);
+        let is_own_server = self.pid().is_some();
+        let usage = self.worker.wait().ok().map(|exit| exit.usage).filter(|_| is_own_server);
         (ServerRecord { usage, ..std::mem::take(&mut self.record) }, errors)
     }
 
-    /// Ends it, and reads its last messages. A database elsewhere is removed first.
+    /// Ends the supervisor, and returns the error in its last messages. Before its end, it removes
+    /// its database on an attached server.
     fn leave(&mut self) -> Option<String> {
         self.worker.close_input();
         let begun = Instant::now();
@@ -197,7 +199,7 @@ impl<'r> Supervisor<'r> {
                 self.worker.kill();
             }
         }
-        // Its last message may not have been read yet.
+        // The supervisor's last message may not have been read yet.
         let _ = self.worker.wait();
         loop {
             match self.worker.receive(Duration::ZERO) {
@@ -212,7 +214,8 @@ impl<'r> Supervisor<'r> {
         }
     }
 
-    /// It takes too long. It removes a database elsewhere when its input ends.
+    /// Ends a supervisor that takes too long. One with an attached server is not killed: it removes
+    /// its database when its input ends.
     fn end_worker(&mut self) {
         match self.pid() {
             Some(_) => self.worker.kill(),
@@ -232,7 +235,7 @@ impl<'r> Supervisor<'r> {
     }
 
     fn send_order(&mut self, order: &SupervisorOrder) -> Result<Event, ServerFailure> {
-        // The messages below say why it cannot be sent.
+        // If the order cannot be sent, the messages below give the reason.
         let sent = self.worker.send(order);
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
@@ -266,7 +269,7 @@ impl<'r> Supervisor<'r> {
     }
 }
 
-/// However a case ends, no database of it remains elsewhere.
+/// However a case ends, its database on an attached server is removed.
 impl Drop for Supervisor<'_> {
     fn drop(&mut self) {
         if self.pid().is_none()

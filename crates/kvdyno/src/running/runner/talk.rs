@@ -68,7 +68,7 @@ pub(super) struct Talk<'r> {
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
     counters: CounterFile,
-    /// Of a case that takes turns.
+    /// The turns, if the case is one of a pair.
     turns: Option<TurnsOfCase>,
 }
 
@@ -78,10 +78,10 @@ struct RunningPhase {
     before: Snapshot,
     resident_before: Option<Residency>,
     evicted: Option<String>,
-    /// Items done at the last message of progress, and the time since the phase began.
+    /// Items done at the last message of progress, and nanoseconds since the phase began.
     last_progress: (u64, u64),
     overtime: Option<Overtime>,
-    /// What its turns left out.
+    /// What was counted while the case was stopped between its turns.
     left_out: Meanwhile,
     turns: Option<TurnsRecord>,
 }
@@ -162,7 +162,7 @@ impl<'r> Talk<'r> {
         true
     }
 
-    /// Waits for the worker's end.
+    /// Waits for the worker's end, and ends the case's recordings.
     fn end(&mut self, worker: &mut Worker) {
         self.wait_for_exit(worker);
         self.record.not_measured.extend(self.missing_samples());
@@ -175,7 +175,7 @@ impl<'r> Talk<'r> {
         self.ending.phase = self.phase_name();
     }
 
-    /// It has closed its output. If it does not end, it is killed after a while.
+    /// Waits for the end of a worker that has closed its output, and kills it after a while.
     fn wait_for_exit(&mut self, worker: &mut Worker) {
         worker.close_input();
         let begun = Instant::now();
@@ -187,7 +187,7 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// A worker that sends invalid messages is ended.
+    /// Ends a worker that sends invalid messages.
     fn refuse(&mut self, what: String, worker: &Worker) {
         self.fail(ErrorClass::Other, what);
         self.kill(worker);
@@ -208,7 +208,7 @@ impl<'r> Talk<'r> {
         .unwrap_or_default()
     }
 
-    /// Actions by time: readings, the budget, the user's interrupt.
+    /// Does what is due by time: readings, checks of limits, the user's interrupt.
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
         self.profile.look();
@@ -303,7 +303,7 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// A phase waits for its start: readings come first. After a failed check no phase starts.
+    /// Starts an announced phase, after readings. After a failed check no phase starts.
     fn handle_ready(
         &mut self,
         index: usize,
@@ -339,8 +339,8 @@ impl<'r> Talk<'r> {
         worker.control(Control::Go);
     }
 
-    /// The engine has closed its files. In an evict phase it waits until they are evicted; a reopen
-    /// phase does not wait.
+    /// Lets an engine go on that has closed its files. In an evict phase, and for cold operations,
+    /// they are evicted first; in these and in a reopen phase a server is restarted first.
     fn handle_closed(&mut self, worker: &mut Worker) {
         let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
         let phase = self.environment.case.phases.get(index);
@@ -352,13 +352,13 @@ impl<'r> Talk<'r> {
         cache::residency(&self.environment.site.path).ok().filter(|cached| cached.file_bytes > 0)
     }
 
-    /// Of the database, if it is on this machine.
+    /// The size of the database, if it is on this machine.
     fn size(&self) -> Option<DatabaseSize> {
         let CaseEnvironment { case, site, .. } = self.environment;
         size::measure(&site.path).ok().filter(|_| case.server.is_none())
     }
 
-    /// All counters, the worker's own as it reports them: finer than they can be read here.
+    /// Reads all counters. The worker's report, `usage`, is finer than a reading from here.
     fn snapshot(&mut self, usage: ProcessUsage) -> Snapshot {
         Snapshot {
             process: Some(usage),
@@ -450,8 +450,8 @@ impl<'r> Talk<'r> {
         self.store_partial_record();
     }
 
-    /// If more phases follow, the results so far are stored now: hours of windows are not lost with
-    /// the program. A record that cannot be written is reported when the whole record is.
+    /// Stores the results so far if more phases follow: hours of windows are not lost with the
+    /// program. A failure is reported when the whole record is written.
     fn store_partial_record(&self) {
         let case = self.environment.case;
         let (done, rest) = case.phases.split_at(self.record.phases.len());

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The memory tiers of a run.
 pub(crate) struct Tiers {
     reaper: Option<Reaper>,
-    /// The suite's devices, by their paths.
+    /// The locks of the suite's devices for swap, by their paths.
     devices: BTreeMap<PathBuf, DataDirLock>,
 }
 
@@ -33,8 +33,8 @@ fn check_each_tier(
     check: impl Fn(&Memory) -> Result<(), Unavailable>,
 ) -> Result<(), Complaint> {
     plan.cases.iter().filter_map(|case| case.tier.as_ref()).try_for_each(|tier| {
-        let named = |why| Complaint::usage(format!("memory tier `{}`: {why}", tier.name));
-        check(&tier.memory).map_err(named)
+        let complain = |why| Complaint::usage(format!("memory tier `{}`: {why}", tier.name));
+        check(&tier.memory).map_err(complain)
     })
 }
 
@@ -86,7 +86,7 @@ impl Tiers {
             let claim =
                 claim.ok_or_else(|| format!("{} is not locked for this run", path.display()))?;
             claim.check(root).map_err(|error| error.to_string())?;
-            // By the kernel's name, as it was locked.
+            // The kernel's name of the device, as when it was locked.
             claim.path().clone_into(path);
         }
         let spec = SwapSpec { memory, dir: dir.to_owned(), owner: std::process::id() };
@@ -112,7 +112,7 @@ fn has_volumes(plan: &Plan, device: &Path) -> bool {
 /// Enabled swap of a case. Dropping it disables the swap.
 pub(super) struct ActiveSwap<'t> {
     reaper: &'t Reaper,
-    /// The device whose counters are the traffic.
+    /// The swap device, whose counters show the traffic.
     pub(super) device: Option<Device>,
     pub(super) record: SwapRecord,
 }

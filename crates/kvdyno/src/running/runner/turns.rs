@@ -8,8 +8,9 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::protocol::Job;
 
 impl Pass<'_> {
-    /// The case that it takes turns with. The kernel reports block I/O to one watcher at a time,
-    /// and requests are recorded of phases at a stretch.
+    /// Returns the case with which `case` takes turns; `None`: no such case is pending and can run.
+    /// No case takes turns if block I/O or requests are recorded: the kernel reports block I/O to
+    /// one watcher at a time, and recorded phases run at a stretch.
     pub(super) fn paired_case<'p>(&self, case: &Case, plan: &'p Plan) -> Option<&'p Case> {
         let watched = self.env.block_io != Watch::Off || case.io_latency;
         let with = case.turns_with.as_ref().filter(|_| !watched && self.env.trace.is_none())?;
@@ -21,7 +22,7 @@ impl Pass<'_> {
     /// Runs two cases side by side, each on a database of its own.
     pub(super) fn execute_pair(&mut self, first: &Case, second: &Case) -> anyhow::Result<()> {
         let (Ok(site), Ok(second_site)) = (self.site(first), self.site(second)) else {
-            // The one that has no place is recorded so, and the other runs alone.
+            // A case without a location is recorded as such, and the other one runs alone.
             return [first, second].into_iter().try_for_each(|case| self.step(case));
         };
         let ((dir, blank), (second_dir, second_blank)) = (self.begin(first)?, self.begin(second)?);
@@ -42,13 +43,13 @@ pub(super) struct OneOfPair<'s, 'r> {
     pub(super) case: &'s Case,
     pub(super) talk: &'s mut Talk<'r>,
     pub(super) worker: &'s mut Worker,
-    /// What its worker has not been sent yet.
+    /// The job; `None` after it was sent to the worker.
     pub(super) job: Option<&'s Job>,
-    /// Its worker has ended.
+    /// Whether its worker has ended.
     pub(super) ended: bool,
 }
 
-/// Runs both to their ends, phase by phase.
+/// Runs both cases to their ends, phase by phase.
 pub(super) fn run(mut pair: [OneOfPair<'_, '_>; 2]) {
     let phases = pair.iter().map(|one| one.case.phases.len()).max().unwrap_or(0);
     let seed = pair.iter().map(|one| u64::from(one.case.listed)).sum::<u64>();
@@ -63,16 +64,16 @@ pub(super) fn run(mut pair: [OneOfPair<'_, '_>; 2]) {
             turn += 1;
         }
     }
-    for one in &mut pair {
-        one.end();
+    for case in &mut pair {
+        case.end();
     }
 }
 
-/// Whether the second case begins a pair of turns. Of each two pairs of turns, one begins with
-/// either; which is the first follows from the seed.
+/// Whether the second case begins a pair of turns. Of every two pairs, each case begins one; the
+/// seed decides which comes first.
 fn goes_second(seed: u64, turn: u64) -> bool {
-    let drawn = (seed ^ (turn / 2)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
-    (drawn ^ turn) & 1 == 1
+    let bit = (seed ^ (turn / 2)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
+    (bit ^ turn) & 1 == 1
 }
 
 impl OneOfPair<'_, '_> {
@@ -102,7 +103,8 @@ impl OneOfPair<'_, '_> {
         }
     }
 
-    /// A server whose client has ended would work on beside the other case.
+    /// Works for one turn or phase. A server ends with its client, otherwise it would work on
+    /// beside the other case.
     fn run_turn(&mut self) {
         self.ended = !self.talk.work(self.worker);
         if self.ended {

@@ -1,5 +1,5 @@
-//! A case that fails where its volume does: the volume is the cause, whatever the engine reports.
-//! The volume is asked by a write, because the flags of its mount can be wrong.
+//! Finds cases that fail because their volume does: the volume is the cause, whatever the engine
+//! reports. A write tests the volume, because the flags of its mount can be wrong.
 
 use super::environment::CaseEnvironment;
 use super::outcome::{EarlyEnd, Ending};
@@ -16,7 +16,7 @@ const PROBE_BYTES: usize = 1 << 20;
 /// The file of the probe, in the database's directory.
 const PROBE: &str = ".kvdyno-probe";
 
-/// The end of a log that is searched.
+/// The bytes at the end of a log that are searched.
 const LOG_END_BYTES: u64 = 1 << 10;
 
 /// The logs of a case.
@@ -34,7 +34,8 @@ pub(super) fn blame_volume(
     }
 }
 
-/// The end of a worker that reported nothing: it died, or did not return.
+/// Describes the end of a worker that reported nothing: it died, or did not return. `None`: there
+/// is another reason for its end.
 fn unexplained_end(ending: &Ending, exit: &ExitStatus) -> Option<(ErrorClass, String)> {
     let words = match &ending.cut {
         Some(EarlyEnd::Interrupted) => return None,
@@ -46,7 +47,8 @@ fn unexplained_end(ending: &Ending, exit: &ExitStatus) -> Option<(ErrorClass, St
     Some((ErrorClass::Other, words))
 }
 
-/// The failure with the volume as its cause; none: the volume works, or the engine reports it.
+/// Returns the failure with the volume as its cause; `None`: the volume works, or the engine
+/// reports it.
 pub(super) fn find_cause(
     environment: &CaseEnvironment<'_>,
     class: ErrorClass,
@@ -61,13 +63,13 @@ pub(super) fn find_cause(
     if let Some(error) = probed.map(Error::from) {
         return Some((error.class, format!("the volume fails: {}: {message}", error.message)));
     }
-    let of_log = |name: &&str| {
+    let find_in_log = |name: &&str| {
         let class = ErrorClass::from_volume_words(&read_end(&environment.dir.path.join(name)))?;
         Some((class, format!("the volume fails, by the end of {name}: {message}")))
     };
     ErrorClass::from_volume_words(message)
         .map(|class| (class, message.to_owned()))
-        .or_else(|| LOGS.iter().find_map(of_log))
+        .or_else(|| LOGS.iter().find_map(find_in_log))
 }
 
 /// Writes a file, syncs and removes it. `Err`: the volume is read-only, fails or is full; a

@@ -31,14 +31,14 @@ pub(super) struct DatabaseLocation {
     pub(super) device: Option<Device>,
     /// What cannot be measured there, each as a sentence.
     pub(super) not_measured: Vec<String>,
-    /// The volume created for it; none in the run's data directory.
+    /// The suite's volume that contains it; `None`: it is in the run's data directory.
     pub(super) volume: Option<VolumeRecord>,
-    /// It is a copy, made for one case.
+    /// The record of its copying, if it is a copy made for one case.
     pub(super) copy: Option<CopyRecord>,
 }
 
 impl DatabaseLocation {
-    /// For an engine, or its server.
+    /// Returns the location for an engine or its server.
     pub(super) fn location(&self) -> engine::Location {
         let path = self.path.clone();
         if raw::is_device(&path) {
@@ -55,16 +55,16 @@ pub(crate) struct Volumes {
     /// The label of filesystems on the run's devices.
     label: String,
     // Dropped before the locks: a filesystem mounted in a data directory is unmounted first.
-    /// The existing databases.
+    /// The created volumes, by the ids of their databases.
     made: BTreeMap<String, Fresh>,
     data_dir: DataDirLock,
-    /// The suite's directories and devices, by their paths.
+    /// The locks of the suite's directories and devices, by their paths.
     named: BTreeMap<PathBuf, DataDirLock>,
-    /// The drive was still at work after a deletion, as a sentence for the next case.
+    /// A sentence for the next case, if the drive was still at work after a deletion.
     restless: Option<String>,
 }
 
-/// Deleting less than this leaves nothing to wait for.
+/// After a deletion of fewer bytes the drive is not waited for.
 const REST_BYTES: u64 = 16 << 20;
 
 /// The longest wait for a drive after a deletion.
@@ -109,8 +109,8 @@ fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
 
 impl Volumes {
     /// Locks the plan's directories and devices besides the run's data directory, for this run. If
-    /// anything must be mounted, this thread enters a mount namespace of its own; from then on it
-    /// starts the workers. `dir` is the run's.
+    /// anything must be mounted, this thread enters a mount namespace of its own, from which it
+    /// starts the workers. `dir` is the run's directory.
     pub(crate) fn acquire(
         root: &Root,
         data_dir: DataDirLock,
@@ -120,41 +120,41 @@ impl Volumes {
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
         let label = label::run_label(run);
-        let mut named = BTreeMap::new();
+        let mut locks = BTreeMap::new();
         let mut mounts = false;
         for case in &plan.cases {
             let Some(volume) = &case.volume else { continue };
             let claim = match &volume.medium {
                 Medium::Directory { path } | Medium::Loop { directory: Some(path), .. }
-                    if !named.contains_key(path) =>
+                    if !locks.contains_key(path) =>
                 {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
                     let data_dir =
                         DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
                     Some((path.clone(), DataDirLock::acquire(&data_dir, run)?))
                 }
-                Medium::Device { path, .. } if !named.contains_key(path) => {
+                Medium::Device { path, .. } if !locks.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);
                     Some((path.clone(), DataDirLock::device(root, path, &consent, Some(&label))?))
                 }
                 _ => None,
             };
-            named.extend(claim);
+            locks.extend(claim);
             mounts |= is_mounted(&volume.medium);
         }
         if mounts {
-            let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
-            let needed = [&needed[..], &[data_dir.path(), dir]].concat();
+            let paths: Vec<&Path> = locks.keys().map(PathBuf::as_path).collect();
+            let paths = [&paths[..], &[data_dir.path(), dir]].concat();
             // Mounts are private.
-            namespace::enter(&needed).map_err(|error| {
+            namespace::enter(&paths).map_err(|error| {
                 Complaint::usage(format!(
                     "failed to create a mount namespace: {error}; run as root, outside of a \
                      container that forbids it, or use existing directories"
                 ))
             })?;
         }
-        let (root, made, restless) = (root.clone(), BTreeMap::new(), None);
-        Ok(Self { root, label, made, data_dir, named, restless })
+        let (root, volumes, restless) = (root.clone(), BTreeMap::new(), None);
+        Ok(Self { root, label, made: volumes, data_dir, named: locks, restless })
     }
 
     pub(crate) fn data_dir(&self) -> &Path {
@@ -234,8 +234,8 @@ impl Volumes {
         (!raw::is_device(data_dir)).then(|| data_dir.to_owned())
     }
 
-    /// Copies a case's database, whose location is given, for the case. `go_on` receives the copied
-    /// bytes, and may stop.
+    /// Copies a case's database from `original`, for this case. `go_on` receives the copied bytes;
+    /// it returns false to stop.
     pub(super) fn copy(
         &mut self,
         case: &Case,
@@ -296,7 +296,7 @@ impl Volumes {
     fn make(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(volume) = &case.volume else { return Ok(()) };
         let (root, id, name) = (&self.root, &case.database.id, &volume.name);
-        let made = match &volume.medium {
+        let fresh = match &volume.medium {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { directory, bytes, format } => {
                 let data_dir = directory.as_ref().and_then(|path| self.named.get_mut(path));
@@ -305,18 +305,18 @@ impl Volumes {
             }
             Medium::Device { path, discard, format } => {
                 let claim = self.named.get(path).ok_or_else(|| unlocked_error(path))?;
-                // Another process may use it since the last case.
+                // Another process may have begun to use it since the last case.
                 claim.check(root)?;
                 let dir = &self.data_dir.database(id)?;
                 let spec = VolumeSpec { name, format, dir };
-                // By the kernel's name, as it was locked.
+                // The kernel's name of the device, as when it was locked.
                 Fresh::make_on_device(root, spec, claim.path(), *discard, &self.label)
             }
         };
-        let made = made.map_err(volume_error(name)).inspect_err(|_| {
+        let fresh = fresh.map_err(volume_error(name)).inspect_err(|_| {
             let _ = self.claim(case).remove_database(id);
         })?;
-        self.made.insert(id.clone(), made);
+        self.made.insert(id.clone(), fresh);
         Ok(())
     }
 
@@ -324,13 +324,13 @@ impl Volumes {
     pub(super) fn remove(&mut self, case: &Case) -> Result<(), Complaint> {
         let id = &case.database.id;
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
-        let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
+        let removed = self.made.remove(id).map_or(Ok(()), Fresh::remove);
         self.remove_from_data_dir(case, id)?;
-        gone.map_err(volume_error(name))
+        removed.map_err(volume_error(name))
     }
 
-    /// Removes a database, and waits until the drive has dealt with that: what is measured next is
-    /// not to pay for it.
+    /// Removes a database, and waits until the drive is idle: the next measurement must not pay for
+    /// the removal.
     fn remove_from_data_dir(&mut self, case: &Case, id: &str) -> Result<(), Complaint> {
         let root = self.root.clone();
         let claim = self.claim(case);
@@ -405,7 +405,8 @@ fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Compl
     Ok((DatabaseLocation { path, device, not_measured, volume: None, copy: None }, storage))
 }
 
-/// A loop device that reads its image through the page cache keeps a copy that no limit counts.
+/// Returns a sentence about a loop device that reads its image through the page cache: no limit
+/// counts the cached copy.
 fn double_caching(record: &VolumeRecord) -> Option<String> {
     let image = record.image.as_ref().filter(|image| !image.direct_io)?;
     Some(format!(

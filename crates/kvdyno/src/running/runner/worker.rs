@@ -36,19 +36,20 @@ pub(super) enum WorkerMessage {
     Nonsense(String),
     /// No message for a while.
     Silence,
-    /// It has closed its output: it has ended, or is about to.
+    /// The worker has closed its output: it has ended, or is about to.
     End,
 }
 
 pub(super) struct Worker {
     child: Child,
-    /// Open until it is closed: then the worker's input ends.
+    /// The worker's input; `None` after it was closed.
     input: Option<ChildStdin>,
     messages: Receiver<WorkerMessage>,
     threads: Vec<JoinHandle<()>>,
     /// When its end was first noticed.
     ended: Option<Instant>,
-    /// For a crew: temporary files of its launcher. Dropped after the child.
+    /// The temporary files of a crew's launcher; `None` for a single worker. Dropped after the
+    /// child.
     _dir: Option<TempDir>,
 }
 
@@ -64,7 +65,7 @@ impl Worker {
         Self::spawn(workers::command(identity, word), group, log)
     }
 
-    /// Starts it under valgrind, whose counts go into a directory.
+    /// Starts a worker under valgrind, which writes its counts into `dir`.
     pub(super) fn start_counted(
         identity: &WorkerIdentity,
         dir: &Path,
@@ -74,8 +75,8 @@ impl Worker {
         Self::spawn(count::valgrind_command(&workers::command(identity, "run"), dir), group, log)
     }
 
-    /// Starts a crew of workers, which communicate as one. The launcher's temporary files go into a
-    /// directory in `case_dir`, which is removed with it.
+    /// Starts a crew, which exchanges messages like a single worker. The launcher's temporary files
+    /// go into a directory in `case_dir`, which is removed with the crew.
     pub(super) fn start_crew(
         crew: &Crew,
         identity: &WorkerIdentity,
@@ -94,13 +95,13 @@ impl Worker {
 
     fn spawn(command: Command, group: Option<&Group>, log: File) -> io::Result<Self> {
         let mut child = Child::spawn(command, group)?;
-        let gone = || io::Error::other("the child has no pipes");
-        let input = child.stdin.take().ok_or_else(gone)?;
-        let output = child.stdout.take().ok_or_else(gone)?;
-        let errors = child.stderr.take().ok_or_else(gone)?;
+        let no_pipes = || io::Error::other("the child has no pipes");
+        let input = child.stdin.take().ok_or_else(no_pipes)?;
+        let output = child.stdout.take().ok_or_else(no_pipes)?;
+        let errors = child.stderr.take().ok_or_else(no_pipes)?;
         let (sender, messages) = channel();
         let reader = std::thread::spawn(move || {
-            read_events(output, |messages| sender.send(messages).is_ok());
+            read_events(output, |message| sender.send(message).is_ok());
         });
         let logger = std::thread::spawn(move || copy_log(errors, log));
         let input = Some(input);
@@ -170,7 +171,8 @@ impl Worker {
     }
 }
 
-/// Invalid messages do not end the reading; only its end does, or the receiver's.
+/// Reads events until the output ends or the receiver is gone. Invalid messages do not end the
+/// reading.
 fn read_events(output: impl Read, mut on_message: impl FnMut(WorkerMessage) -> bool) {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();

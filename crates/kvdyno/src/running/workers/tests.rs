@@ -1,4 +1,4 @@
-//! Workers that are scripts are found and asked what they are.
+//! Tests with workers that are scripts: they are found, and describe themselves.
 
 use super::*;
 
@@ -6,10 +6,10 @@ use super::*;
 fn worker(dir: &Path, name: &str, script: &str) -> PathBuf {
     let (text, path) = (dir.join("script"), dir.join(format!("{PREFIX}{name}")));
     std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
-    // Another process makes it: what a child of some thread still holds open for writing cannot be
-    // executed.
-    let made = Command::new("install").args(["-m", "755"]).arg(&text).arg(&path).status();
-    assert!(made.unwrap().success());
+    // Another process writes the program: a file that a child of some thread still holds open for
+    // writing cannot be executed.
+    let status = Command::new("install").args(["-m", "755"]).arg(&text).arg(&path).status();
+    assert!(status.unwrap().success());
     path
 }
 
@@ -38,7 +38,7 @@ fn a_crew_is_no_engine() {
     let dir = tempfile::tempdir().unwrap();
     let started_by = |launcher: &str| Crew { hosts: Vec::new(), launch: vec![launcher.to_owned()] };
     let dirs = [dir.path().to_owned()];
-    // It is started as any program is: the directories of engines do not count.
+    // A launcher is found like any program: the directories of engines do not count.
     let launcher = worker(dir.path(), "launch", "");
     let missing = find_crew_in_dirs(&dirs, &started_by("kvdyno-launch")).unwrap_err();
     assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
@@ -94,7 +94,7 @@ fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
     let babbles = worker(dir.path(), "babbles", "echo hello");
     let error = describe(&babbles, &CodeSource::Itself).unwrap_err().to_string();
     assert!(error.contains("kvdyno-babbles describe"), "{error}");
-    // What it leaves behind holds its pipes open.
+    // A process that the worker leaves behind holds its pipes open.
     let script = format!("sleep 600 & echo '{{\"protocol\": {PROTOCOL}}}'; exit 7");
     let leaves = worker(dir.path(), "leaves", &script);
     let error = format!("{:#}", describe(&leaves, &CodeSource::Itself).unwrap_err());

@@ -15,14 +15,14 @@ use kvdyno_suite::{Explain, Overrides};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
-/// Pairs of trials by time: where these leave it open, as many as in the next number are taken.
+/// The numbers of pairs of trials when the rate decides: if one is too small, the next is used.
 const PAIRS: [u32; 3] = [8, 16, 32];
 
 /// A commit beside GOOD.
 pub(super) struct Measured {
-    /// Its figure over that of GOOD, with the 99 % interval.
+    /// The ratio of its figure to GOOD's, with the 99 % interval.
     pub(super) ratio: [f64; 3],
-    /// It differs, by the rule.
+    /// Whether it differs from GOOD, by the rule of all comparisons.
     pub(super) differs: bool,
     /// The run's directory.
     pub(super) run: PathBuf,
@@ -31,17 +31,17 @@ pub(super) struct Measured {
 /// Compares libraries in one phase.
 pub(super) struct Judge<'a> {
     pub(super) args: &'a BisectArgs,
-    /// The directory of its runs.
+    /// The directory for the runs.
     pub(super) runs: PathBuf,
-    /// The phase.
+    /// The name of the judged phase.
     pub(super) phase: String,
-    /// What the phase needs before it, and the phase.
+    /// The phases that the judged phase needs before it, and that phase itself.
     phases: Vec<String>,
     pub(super) printer: &'a Printer,
 }
 
 impl<'a> Judge<'a> {
-    /// Refuses a suite or a phase that cannot be judged. `library` stands for those of commits.
+    /// Refuses a suite or a phase that cannot be judged. `library` stands for those of the commits.
     pub(super) fn new(
         args: &'a BisectArgs,
         runs: PathBuf,
@@ -57,12 +57,12 @@ impl<'a> Judge<'a> {
         }
         let phases = || prepared.plan.cases.iter().take(1).flat_map(|case| &case.phases);
         let is_measured = |activity: &Activity| matches!(activity, Activity::Measure(_));
-        let wanted = match &args.phase {
+        let judged_phase = match &args.phase {
             Some(name) => phases().find(|phase| phase.name == *name),
             None => phases().find(|phase| is_measured(&phase.work)),
         };
         let can_judge = |work: &Activity| is_measured(work) || matches!(work, Activity::Load(_));
-        let Some(wanted) = wanted.filter(|phase| can_judge(&phase.work)) else {
+        let Some(judged_phase) = judged_phase.filter(|phase| can_judge(&phase.work)) else {
             let typed = args.phase.as_deref().unwrap_or("none");
             let names: Vec<&str> = phases()
                 .filter(|phase| can_judge(&phase.work))
@@ -71,9 +71,9 @@ impl<'a> Judge<'a> {
             let what = format!("--phase: expected a load or a measured phase, found {typed}");
             return Err(Complaint::usage(what).hint(names.join(", ")).into());
         };
-        let before = phases().take_while(|phase| phase.name != wanted.name);
+        let before = phases().take_while(|phase| phase.name != judged_phase.name);
         let others = before.filter(|phase| !is_measured(&phase.work));
-        // The suite names neither warmups nor what settles after a load.
+        // Warmups and settling after a load are added by the plan: the suite does not name them.
         let is_added = |phase: &Phase| {
             let load = phase.name.strip_suffix("-settle");
             matches!(phase.work, Activity::Warmup(_))
@@ -81,12 +81,12 @@ impl<'a> Judge<'a> {
         };
         let own = others.filter(|phase| !is_added(phase));
         judge.phases = own.map(|phase| phase.name.clone()).collect();
-        judge.phases.push(wanted.name.clone());
-        judge.phase.clone_from(&wanted.name);
+        judge.phases.push(judged_phase.name.clone());
+        judge.phase.clone_from(&judged_phase.name);
         Ok(judge)
     }
 
-    /// Compares two libraries by instructions or by rate; none where it was interrupted.
+    /// Compares two libraries by instructions or by rate; none: it was interrupted.
     pub(super) fn compare(
         &self,
         libraries: [&Path; 2],
@@ -129,14 +129,14 @@ impl<'a> Judge<'a> {
         Ok(Some(Ok(Measured { ratio, differs, run: dir.path })))
     }
 
-    /// The same with as many pairs as it takes until `is_enough`.
+    /// Compares with each number of pairs in turn until `is_enough`; none: it was interrupted.
     pub(super) fn compare_until(
         &self,
         libraries: [&Path; 2],
         by: By,
         is_enough: impl Fn(&Measured) -> bool,
     ) -> anyhow::Result<Option<Result<Measured, String>>> {
-        // Counts hardly vary: more of them would tell no more.
+        // Counts hardly vary: more of them would not decide more.
         let pairs: &[Option<u32>] = if by == By::Instructions { &[None] } else { &PAIRS.map(Some) };
         let mut last = None;
         for trials in pairs {
@@ -153,14 +153,14 @@ impl<'a> Judge<'a> {
     fn prepare(&self, libraries: [&Path; 2], overrides: Overrides) -> anyhow::Result<PreparedRun> {
         let builds = [(libraries[0], "base"), (libraries[1], "new")]
             .map(|(library, label)| ComparedBuild::library(library, label));
-        let bent = self.args.bend.overrides()?;
+        let changes = self.args.bend.overrides()?;
         let source = PairSource {
             suite: &self.args.suite,
             overrides: Overrides {
-                set: bent.set,
-                scale: bent.scale,
-                no_ram_limit: bent.no_ram_limit,
-                media: bent.media,
+                set: changes.set,
+                scale: changes.scale,
+                no_ram_limit: changes.no_ram_limit,
+                media: changes.media,
                 ..overrides
             },
             location: &self.args.bend.location,

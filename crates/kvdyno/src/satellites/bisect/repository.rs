@@ -37,14 +37,14 @@ impl Repository {
 
     /// The commit of a name. `option` is the option that names it.
     pub(super) fn commit(&self, option: &str, name: &str) -> Result<Commit, Complaint> {
-        let wanted = format!("{name}^{{commit}}");
+        let revision = format!("{name}^{{commit}}");
         let arguments = [
             "log",
             "-1",
             "--no-show-signature",
             "--format=%H%x00%s",
             "--end-of-options",
-            &wanted,
+            &revision,
             "--",
         ];
         let line = text(&self.dir, &arguments).ok();
@@ -73,7 +73,7 @@ impl Repository {
         Ok(listed.lines().map(sha).filter(|sha| !sha.is_empty()).collect())
     }
 
-    /// A clone in this directory, which shares the repository's objects; one that is there is used.
+    /// Makes a clone that shares the repository's objects; a clone that is there already is used.
     pub(super) fn clone_into(&self, tree: &Path) -> anyhow::Result<()> {
         if tree.join(".git").is_dir() {
             return Ok(());
@@ -90,7 +90,7 @@ pub(super) fn check_out(tree: &Path, sha: &str) -> anyhow::Result<()> {
     text(tree, &["checkout", "--quiet", "--force", "--detach", sha]).map(drop)
 }
 
-/// Builds the commit that is checked out: its library, or why there is none.
+/// Builds the commit that is checked out. Returns its library, or the reason why there is none.
 pub(super) fn build(
     tree: &Path,
     command: &str,
@@ -99,7 +99,7 @@ pub(super) fn build(
 ) -> anyhow::Result<Result<PathBuf, String>> {
     let file = fs::File::create(log).with_context(|| log.display().to_string())?;
     let library = tree.join(library);
-    // A library that an earlier commit left is not this one's.
+    // A library that an earlier commit left must not be taken for this one's.
     if library.exists() {
         fs::remove_file(&library).with_context(|| library.display().to_string())?;
     }
@@ -117,7 +117,7 @@ pub(super) fn build(
     Ok(Ok(library))
 }
 
-/// Standard output of git, which must succeed.
+/// Runs git, which must succeed, and returns its standard output.
 fn text(dir: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let done = git(dir, arguments).context("cannot run `git`")?;
     if !done.status.success() {
@@ -130,7 +130,7 @@ fn git(dir: &Path, arguments: &[&str]) -> std::io::Result<Output> {
     without_git(Command::new("git").arg("-C").arg(dir).args(arguments)).output()
 }
 
-/// Without what a hook of another repository would set.
+/// Removes the variables that a hook of another repository would set.
 fn without_git(command: &mut Command) -> &mut Command {
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"]
         .into_iter()

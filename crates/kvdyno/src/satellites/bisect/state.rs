@@ -1,4 +1,4 @@
-//! What a bisection asks and has found so far, in a file: the same command goes on with it.
+//! The question of a bisection and its results so far, in a file: the same command continues it.
 
 use crate::exit::Complaint;
 use anyhow::Context as _;
@@ -15,28 +15,28 @@ pub(super) const TREE: &str = "tree";
 /// The directory of the libraries that were built.
 pub(super) const BUILDS: &str = "builds";
 
-/// What is asked. Commits that were judged for another question say nothing about this one.
+/// The inputs of a bisection. Verdicts on commits are valid only for the same question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Question {
     /// The engine's repository.
     pub(super) repository: PathBuf,
     /// The full name of the commit before the change.
     pub(super) good: String,
-    /// That of the commit with the change.
+    /// The full name of the commit with the change.
     pub(super) bad: String,
     /// The shell command that builds a commit.
     pub(super) build: String,
-    /// The library that it builds.
+    /// The library that the command builds, as a path in the clone.
     pub(super) library: PathBuf,
     /// The engine.
     pub(super) engine: String,
-    /// The suite, with what the command line changes.
+    /// The suite's name and text, and the command line's changes to it.
     pub(super) suite: Vec<String>,
     /// The phase that is judged; none: the suite's first measured one.
     pub(super) phase: Option<String>,
 }
 
-/// What decides.
+/// The figure that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum By {
@@ -54,24 +54,24 @@ pub(super) enum Verdict {
     Good,
     /// Closer to BAD.
     Bad,
-    /// It could not be built or judged.
+    /// The commit could not be built or judged.
     Skipped,
 }
 
-/// A commit that was looked at.
+/// A commit with a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Judged {
     pub(super) sha: String,
-    /// The first line of its message.
+    /// The first line of the commit's message.
     pub(super) subject: String,
     pub(super) verdict: Verdict,
-    /// Why it was skipped.
+    /// The reason why the commit was skipped; null: it was judged.
     pub(super) why: Option<String>,
-    /// Its figure over that of GOOD, with its 99 % interval.
+    /// The ratio of its figure to GOOD's, with the 99 % interval; null: not measured.
     pub(super) ratio: Option<[f64; 3]>,
-    /// How long its build took; 0: its library was there.
+    /// The duration of its build; 0: its library was stored already.
     pub(super) build_ns: u64,
-    /// The run that measured it.
+    /// The directory of the run that measured it; null: not measured.
     pub(super) run: Option<PathBuf>,
 }
 
@@ -81,19 +81,19 @@ pub(super) struct State {
     pub(super) question: Question,
     /// The phase that is judged; empty: not known yet.
     pub(super) phase: String,
-    /// None: the ends have not been compared.
+    /// The figure that decides; none: no difference of the ends is known yet.
     pub(super) by: Option<By>,
-    /// In the order in which they were looked at; BAD is the first.
+    /// The commits in the order of their verdicts; BAD is the first.
     pub(super) commits: Vec<Judged>,
 }
 
 impl State {
-    /// The state in a directory, or a new one, which is kept there: what is built from now on is
-    /// built for this question.
+    /// Opens the state in a directory, or writes a new one there: libraries that are built later
+    /// are for this question.
     pub(super) fn open(dir: &Path, question: Question) -> anyhow::Result<Self> {
         let path = dir.join(FILE);
         if !path.exists() || !is_begun(dir) {
-            // What another command left in the clone would be taken for this one's.
+            // Files that another command left in the clone would be taken for this command's.
             let tree = dir.join(TREE);
             if tree.exists() {
                 std::fs::remove_dir_all(&tree).with_context(|| tree.display().to_string())?;
@@ -121,7 +121,8 @@ impl State {
         self.commits.iter().filter(move |commit| commit.verdict == verdict)
     }
 
-    /// The bad commit that is the earliest so far: each that is judged is before all of these.
+    /// The earliest bad commit so far. It is the last one in `commits`: each commit that is judged
+    /// precedes all those found bad before.
     pub(super) fn first_bad(&self) -> Option<&Judged> {
         self.with_verdict(Verdict::Bad).last()
     }

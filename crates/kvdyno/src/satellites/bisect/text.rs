@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::path::Path;
 
 impl By {
-    /// What is compared.
+    /// The figure that is compared, as text.
     pub(super) fn description(self) -> &'static str {
         match self {
             Self::Instructions => "by instructions per operation",
@@ -29,12 +29,12 @@ impl Verdict {
     }
 }
 
-/// What a program reads.
+/// The result as JSON.
 #[derive(Serialize)]
 pub(super) struct Result<'s> {
     /// The first bad commit; null: none was found.
     first_bad: Option<&'s str>,
-    /// Where it could not be decided: one of these commits is.
+    /// If it is undecided, commits of which one is the first bad one; otherwise empty.
     one_of: Vec<&'s str>,
     #[serde(flatten)]
     state: &'s State,
@@ -43,7 +43,7 @@ pub(super) struct Result<'s> {
 impl<'s> Result<'s> {
     pub(super) fn new(state: &'s State, ended: &'s Ended) -> Self {
         let one_of = match ended {
-            Ended::Undecided(commits) => commits.iter().map(|it| it.sha.as_str()).collect(),
+            Ended::Undecided(commits) => commits.iter().map(|commit| commit.sha.as_str()).collect(),
             _ => Vec::new(),
         };
         let first_bad = match ended {
@@ -64,7 +64,7 @@ pub(super) fn ratio([ratio, low, high]: [f64; 3]) -> String {
     format!("{ratio:.3} ({low:.3} to {high:.3})")
 }
 
-/// A commit that was judged.
+/// The verdict on a commit as a line of text.
 pub(super) fn step(judged: &Judged) -> String {
     let figure =
         judged.ratio.map_or_else(String::new, |figure| format!(", {} of GOOD", ratio(figure)));
@@ -77,7 +77,8 @@ pub(super) fn print(state: &State, ended: &Ended, dir: &Path, printer: &Printer)
     let by = state.by.map_or("by rate", By::description);
     match ended {
         Ended::Found(commit) => {
-            let [change, ..] = find(state, commit).and_then(|it| it.ratio).unwrap_or_default();
+            let [change, ..] =
+                find(state, commit).and_then(|judged| judged.ratio).unwrap_or_default();
             let text =
                 format!("{} changed {phase} to {change:.3} of GOOD {by}", format_commit(commit));
             printer.heading(&format!("first bad commit: {text}"));
@@ -98,7 +99,7 @@ pub(super) fn print(state: &State, ended: &Ended, dir: &Path, printer: &Printer)
         printer.data(&table(state).text());
     }
     if let Ended::Found(commit) = ended
-        && let Some(run) = find(state, commit).and_then(|it| it.run.as_deref())
+        && let Some(run) = find(state, commit).and_then(|judged| judged.run.as_deref())
     {
         let labels = match state.by {
             Some(By::Instructions) => "base counted,new counted",

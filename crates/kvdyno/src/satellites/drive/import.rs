@@ -36,7 +36,7 @@ const UNKNOWN: [&str; 2] = [
 ];
 
 /// Stores the report as a run below `runs`.
-pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunDir> {
+pub(super) fn import(file: &Path, runs: &Path, name_args: &NamedArgs) -> anyhow::Result<RunDir> {
     let mut report = read(file)?;
     let left_out = remove_unusable_jobs(file, &mut report)?;
     let identity = identity(file, &report)?;
@@ -87,7 +87,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         started_unix_ns: ended.saturating_sub(took),
         ended_unix_ns: Some(ended),
         data_dir: file_name.to_owned(),
-        ..record(&plan.suite, &id, named, runs, host)
+        ..record(&plan.suite, &id, name_args, runs, host)
     })?;
     dir.seal()?;
     Ok(dir)
@@ -153,7 +153,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
-/// The job's figures.
+/// The job's figures, as those of a role.
 fn role(job: &Job, case: &Case) -> RoleResult {
     job.role(role_name(job), case.threads.unwrap_or(1))
 }

@@ -1,5 +1,5 @@
-//! fio's job files: sections of options become jobs of the suite that `kvdyno drive` writes. What
-//! has no counterpart is refused by its name and line.
+//! fio's job files: sections of options become jobs of the suite that `kvdyno drive` writes. An
+//! option without a counterpart is refused, with its name and line.
 
 mod options;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use options::{BUILT_IN, HARMLESS, canonical, refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What is said of a job for libaio.
+/// The note for a job with libaio.
 const BY_IO_URING: &str = "asynchronous I/O is done by io_uring, by fio beside it too: times of \
                            flushes differ from libaio's";
 
@@ -20,9 +20,9 @@ const BY_IO_URING: &str = "asynchronous I/O is done by io_uring, by fio beside i
 #[derive(Debug, Default)]
 pub(super) struct JobFile {
     pub(super) jobs: Vec<JobTable>,
-    /// The size of the file that they work on; none: no section has one.
+    /// The size of the file that the jobs work on; none: no section has one.
     pub(super) size: Option<String>,
-    /// What differs from fio, and what was left out.
+    /// Notes about differences from fio, and about options that were left out.
     pub(super) notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ struct Setting {
     line: usize,
 }
 
-/// A section with what `[global]` sections before it have set.
+/// A section with its settings and those of the `[global]` sections before it.
 #[derive(Clone, Debug)]
 struct Section {
     name: String,
@@ -116,12 +116,12 @@ fn parse(text: &str, has_duration: bool) -> Result<JobFile, Mistake> {
         let names: Vec<String> = left_out.into_iter().collect();
         file.notes.push(format!("left out, as they change no work: {}", names.join(", ")));
     }
-    let mut taken = BTreeSet::new();
-    file.notes.retain(|note| taken.insert(note.clone()));
+    let mut unique = BTreeSet::new();
+    file.notes.retain(|note| unique.insert(note.clone()));
     Ok(file)
 }
 
-/// What fio would do otherwise.
+/// Adds notes about what fio would do differently.
 fn note_differences(section: &Section, notes: &mut Vec<String>) {
     let more_files = section.number("numjobs", 1).is_ok_and(|jobs| jobs > 1);
     if more_files && section.get("filename").is_none() {
@@ -132,13 +132,13 @@ fn note_differences(section: &Section, notes: &mut Vec<String>) {
     }
 }
 
-/// Unlike names: those of cases, directories and tables.
+/// Makes the jobs' names unique: they become names of cases, directories and rows of tables.
 fn make_names_unique(jobs: &mut [JobTable]) {
-    let mut taken = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for job in jobs {
         let base = job.name.clone();
         let mut number = 1;
-        while !taken.insert(job.name.clone()) {
+        while !names.insert(job.name.clone()) {
             number += 1;
             job.name = format!("{base}-{number}");
         }
@@ -150,15 +150,15 @@ fn refuse(name: &str, setting: &Setting) -> Mistake {
     match refusal(name) {
         Some((why, remedy)) => Mistake::new(*line, format!("{name}={value}: {why}"), remedy),
         None => {
-            let known: Vec<&str> = BUILT_IN.iter().chain(HARMLESS).copied().collect();
-            let meant = did_you_mean(name, &known);
+            let names: Vec<&str> = BUILT_IN.iter().chain(HARMLESS).copied().collect();
+            let meant = did_you_mean(name, &names);
             let remedy = format!("{meant}remove the line if it does not change what the job does");
             Mistake::new(*line, format!("unknown option `{name}`"), remedy)
         }
     }
 }
 
-/// The sections but `[global]`, each with all of its options.
+/// Parses the sections except `[global]`, each with all of its options.
 fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
     let mut global: BTreeMap<String, Setting> = BTreeMap::new();
     let mut sections: Vec<Section> = Vec::new();
@@ -196,13 +196,13 @@ fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
     Ok(sections)
 }
 
-/// The line up to a remark behind it.
+/// Returns the line without a remark at its end.
 fn without_remark(row: &str) -> &str {
     let remark = [" ;", " #", "\t;", "\t#"].into_iter().filter_map(|mark| row.find(mark)).min();
     row[..remark.unwrap_or(row.len())].trim_end()
 }
 
-/// The value with its variables of the environment, as fio reads it.
+/// Expands the environment variables in a value, as fio does.
 fn expand_variables(value: &str, line: usize) -> Result<String, Mistake> {
     let Some((before, rest)) = value.split_once("${") else { return Ok(value.to_owned()) };
     let (name, after) = rest.split_once('}').unwrap_or((rest, ""));
@@ -213,7 +213,7 @@ fn expand_variables(value: &str, line: usize) -> Result<String, Mistake> {
     Ok(format!("{before}{variable}{}", expand_variables(after, line)?))
 }
 
-/// fio runs sections side by side unless they wait for the ones before.
+/// Refuses sections that fio would run side by side: those that do not wait for the ones before.
 fn check_order(sections: &[Section]) -> Result<(), Mistake> {
     let together = sections.iter().skip(1).find(|section| !section.is_on("stonewall"));
     let Some(section) = together else { return Ok(()) };
@@ -235,17 +235,17 @@ impl Section {
         self.get(name).is_some_and(|setting| setting.value != "0")
     }
 
-    /// Where a mistake in an option stands: at the option, else at the section.
-    fn option_error(&self, name: &str, wanted: &str) -> Mistake {
+    /// Returns a mistake in an option: at the option's line, otherwise at the section's.
+    fn option_error(&self, name: &str, expected: &str) -> Mistake {
         match self.get(name) {
             Some(Setting { value, line }) => Mistake::new(
                 *line,
-                format!("expected {wanted}, found {name}={value}"),
+                format!("expected {expected}, found {name}={value}"),
                 option_hint(name),
             ),
             None => Mistake::new(
                 self.line,
-                format!("[{}] has no `{name}`: expected {wanted}", self.name),
+                format!("[{}] has no `{name}`: expected {expected}", self.name),
                 option_hint(name),
             ),
         }
@@ -257,8 +257,8 @@ impl Section {
         number.map_err(|_| self.option_error(name, "a whole number"))
     }
 
-    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000, and `kib` is the
-    /// other one.
+    /// Parses a size in fio's units: `k` is 1,024 unless `kb_base` is 1000, and `kib` is the other
+    /// of these two.
     fn bytes(&self, name: &str, setting: &Setting) -> Result<u64, Mistake> {
         let base: u64 =
             if self.get("kb_base").is_some_and(|b| b.value == "1000") { 1000 } else { 1024 };
@@ -279,7 +279,8 @@ impl Section {
         bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.option_error(name, "one size, as 4k"))
     }
 
-    /// A time in fio's units, of `default_unit` without one; as the suite writes it.
+    /// Parses a time in fio's units; a number alone is in `default_unit`. Returns it as the suite
+    /// writes it; none: not set, or 0.
     fn time(&self, name: &str, default_unit: &str) -> Result<Option<String>, Mistake> {
         let Some(setting) = self.get(name) else { return Ok(None) };
         let text = setting.value.to_ascii_lowercase();
@@ -301,7 +302,7 @@ impl Section {
     }
 }
 
-/// What helps with an option.
+/// Returns the hint for a mistake in an option.
 fn option_hint(name: &str) -> &'static str {
     match name {
         "runtime" => "add `runtime=60` (with `time_based`), or use `--duration 60s`",
@@ -382,9 +383,9 @@ fn job(
     })
 }
 
-/// The calls that make its I/Os.
+/// Returns the system calls for a job's I/O.
 fn parse_way(section: &Section, trims: bool) -> Result<DriveWay, Mistake> {
-    let refuse = |wanted| Err(section.option_error("ioengine", wanted));
+    let refuse = |expected| Err(section.option_error("ioengine", expected));
     match section.get("ioengine").map_or("psync", |engine| engine.value.as_str()) {
         "io_uring" | "libaio" | "posixaio" => Ok(DriveWay::IoUring),
         "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(DriveWay::Psync),
@@ -394,7 +395,8 @@ fn parse_way(section: &Section, trims: bool) -> Result<DriveWay, Mistake> {
     }
 }
 
-/// Operations per second of one of its threads. Reads and writes have limits of their own in fio.
+/// Operations per second of one thread; none: no limit. fio limits reads and writes separately, so
+/// a rate of both is refused.
 fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake> {
     let (name, per_s) = match (section.get("rate_iops"), section.get("rate")) {
         (Some(_), _) => ("rate_iops", f64::from(section.number("rate_iops", 0)?)),
@@ -407,7 +409,8 @@ fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake>
     Ok((per_s > 0.0).then_some(per_s))
 }
 
-/// The pause after each operation. With some in flight, fio's is one of the whole job.
+/// The pause after each operation. It is refused with asynchronous I/O: fio's is one of the whole
+/// job.
 fn think_time(section: &Section, way: DriveWay) -> Result<Option<String>, Mistake> {
     let pause = section.time("thinktime", "us")?;
     if pause.is_some() && section.number("thinktime_blocks", 1)? != 1 {
@@ -419,7 +422,7 @@ fn think_time(section: &Section, way: DriveWay) -> Result<Option<String>, Mistak
     Ok(pause)
 }
 
-/// The letters that names of jobs may have.
+/// A job's name: the section's, with only the letters that names of jobs may have.
 fn job_name(section: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = section.chars().map(letter).take(48).collect();

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The jobs whose figures must be steady together to end SNIA's IOPS test.
 const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
 
-/// Prints it below the tables.
+/// Prints the result of the check below the tables.
 pub(super) fn print_steady(dir: &RunDir, rounds: bool, printer: &Printer) -> anyhow::Result<()> {
     let evidence = Evidence::read(dir)?;
     printer.data("");
@@ -50,7 +50,7 @@ fn ops_by_fifth(
         }
     }
     let end = measured.iter().map(|(start, length, _)| start + length).fold(0.0, f64::max);
-    // A part shorter than a slice would get only a share of it.
+    // A part that is shorter than a slice would get only a share of the slice.
     if measured.len() < WINDOW {
         return Ok(None);
     }
@@ -116,7 +116,7 @@ fn format_steadiness(verdict: &Steadiness) -> String {
     format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
 }
 
-/// For rounds, which are trials: whether the tracked figures became steady, and in which round.
+/// Describes the rounds, which are trials: whether the tracked figures became steady, and when.
 fn describe_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     let mut figures = Vec::new();
     for label in TRACKED {

@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
 const SNIA_READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
-/// The block sizes.
+/// The block sizes of this test.
 const SNIA_BLOCKS: [&str; 8] =
     ["1MiB", "128KiB", "64KiB", "32KiB", "16KiB", "8KiB", "4KiB", "512B"];
-/// Twice the capacity in order: its workload-independent preconditioning.
+/// SNIA's workload-independent preconditioning: sequential writes of twice the capacity.
 const SNIA_PASSES: u32 = 2;
 /// The minimum number of rounds for steady state.
 const SNIA_ROUNDS: u32 = 5;
-/// The queue depth of its enterprise edition.
+/// The threads and the queue depth of the test's enterprise edition.
 const SNIA_THREADS: u32 = 4;
 const SNIA_DEPTH: u32 = 32;
 /// The largest p99 of fdatasync that etcd's documentation accepts for its log.
@@ -25,10 +25,10 @@ const ETCD_CLAIM: &str = "
 text = \"etcd can keep its log here: p99 of fdatasync below 10 ms\"
 holds = \"measure.writes.flush.etcd.service_ns_p99 < 10ms\"
 ";
-/// The sizes of its test.
+/// The sizes of the file and of a block in etcd's test.
 const ETCD_FILE: &str = "22MiB";
 const ETCD_BLOCK: &str = "2300B";
-/// Shorter jobs get shorter slices: at least five of them are needed.
+/// Jobs of up to this duration get shorter slices: each job needs at least five.
 const SHORT_NS: u64 = 60_000_000_000;
 
 pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> String {
@@ -82,7 +82,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
     text
 }
 
-/// `0`, `0s`: none.
+/// Whether a time is zero: `0` or `0s`.
 fn is_zero(time: &str) -> bool {
     time.starts_with('0') && time.trim_end_matches(char::is_alphabetic).bytes().all(|c| c == b'0')
 }
@@ -94,8 +94,8 @@ fn write_volume((path, name): (&PathBuf, String)) -> String {
     format!("\n[[volume]]\nname = \"{name}\"\nkind = \"directory\"\npath = {path}\n")
 }
 
-/// The ends of the paths, as long as it takes to distinguish them: `nvme0` and `nvme1`, `a-data`
-/// and `b-data`.
+/// Names volumes by the ends of their paths, as long as it takes to distinguish them: `nvme0` and
+/// `nvme1`, `a-data` and `b-data`.
 fn name_volumes(paths: &[PathBuf]) -> Vec<String> {
     let end = |path: &PathBuf, parts: usize| {
         let all: Vec<String> =
@@ -106,13 +106,13 @@ fn name_volumes(paths: &[PathBuf]) -> Vec<String> {
         end.trim_matches('-').to_owned()
     };
     let longest = paths.iter().map(|path| path.iter().count()).max().unwrap_or(1);
-    let named = |parts| paths.iter().map(|path| end(path, parts)).collect::<Vec<_>>();
+    let names_of = |parts| paths.iter().map(|path| end(path, parts)).collect::<Vec<_>>();
     let is_distinct = |names: &Vec<String>| {
         names.iter().all(|name| !name.is_empty())
             && names.iter().collect::<BTreeSet<_>>().len() == names.len()
     };
     let numbered = || (1..=paths.len()).map(|n| format!("path-{n}")).collect();
-    (1..=longest).map(named).find(is_distinct).unwrap_or_else(numbered)
+    (1..=longest).map(names_of).find(is_distinct).unwrap_or_else(numbered)
 }
 
 fn size<'a>(args: &'a DriveArgs, file: Option<&'a JobFile>) -> &'a str {
@@ -162,16 +162,16 @@ pub(super) struct JobTable {
     pub(super) buffered: bool,
     pub(super) duration: Option<String>,
     pub(super) warmup: Option<String>,
-    /// Each write is durable by itself.
+    /// Whether each write is durable by itself.
     pub(super) durable: bool,
-    /// The distribution of its blocks, as the suite writes it; none: even.
+    /// The distribution of the blocks, as the suite writes it; none: even.
     pub(super) keys: Option<String>,
     /// The options of `io_uring` that are on.
     pub(super) polled: Vec<&'static str>,
 }
 
 impl JobTable {
-    /// With nothing that few jobs have.
+    /// Returns a job without any optional setting.
     fn new(name: String, way: DriveWay, rw: &str, block: &str) -> Self {
         Self {
             name,
@@ -241,7 +241,7 @@ impl JobTable {
     }
 }
 
-/// The jobs that are typed, those of the preset or of the file, with the options of all.
+/// Returns the jobs of the file, of the preset or of the command line, with the common options.
 fn jobs(args: &DriveArgs, file: Option<&JobFile>) -> Vec<JobTable> {
     let mut jobs = match (file, args.preset) {
         (Some(file), _) => file.jobs.clone(),
@@ -317,7 +317,7 @@ fn typed_jobs(args: &DriveArgs) -> Vec<JobTable> {
     jobs
 }
 
-/// Reads and writes at random.
+/// Returns a job of random reads and writes; `reads` is the percentage of reads.
 fn random_job(name: String, reads: u32, block: &str, depth: u32, threads: u32) -> JobTable {
     let (rw, read_share) = match reads {
         100 => ("randread", None),
@@ -362,7 +362,7 @@ fn name(rw: &str, block: &str, way: DriveWay, depth: u32) -> String {
     }
 }
 
-/// As typed, which is also the suite's form.
+/// The text as the user typed it; suites use the same form.
 fn value_name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

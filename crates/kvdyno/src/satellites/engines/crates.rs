@@ -53,22 +53,22 @@ impl CrateSources {
         })
     }
 
-    /// The crate's sources, with those of what it needs for itself.
+    /// Fetches the sources of the crate and of its dependencies, and compares the crate's checksum.
     fn fetch(&self, version: &str, sha256: &str, dir: &Path) -> anyhow::Result<PathBuf> {
         let package = &self.package;
-        let wanted = dir.join("wanted");
-        std::fs::create_dir_all(wanted.join("src"))?;
-        std::fs::write(wanted.join("src/lib.rs"), "")?;
+        let project = dir.join("wanted");
+        std::fs::create_dir_all(project.join("src"))?;
+        std::fs::write(project.join("src/lib.rs"), "")?;
         let manifest = format!(
             "[package]\nname = \"wanted\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
              [dependencies]\n{package} = \"={version}\"\n\n[workspace]\n"
         );
-        std::fs::write(wanted.join("Cargo.toml"), manifest)?;
+        std::fs::write(project.join("Cargo.toml"), manifest)?;
         let mut cargo = Command::new("cargo");
-        cargo.args(["vendor", "--quiet", "sources"]).current_dir(&wanted);
+        cargo.args(["vendor", "--quiet", "sources"]).current_dir(&project);
         let hint = format!("check that this machine is online; {REMEDY}");
         tool::run(cargo, &hint, |_| {})?;
-        let sources = wanted.join("sources").join(package);
+        let sources = project.join("sources").join(package);
         let sum = read_checksum(&sources)?;
         ensure!(
             sum == sha256,

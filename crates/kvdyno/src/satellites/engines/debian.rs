@@ -21,8 +21,8 @@ pub(super) fn unpack(
 ) -> anyhow::Result<(PathBuf, About)> {
     refresh();
     let (debs, tree) = (dir.join("packages"), dir.join("tree"));
-    for made in [&debs, &tree] {
-        std::fs::create_dir(made)?;
+    for new_dir in [&debs, &tree] {
+        std::fs::create_dir(new_dir)?;
     }
     let mut fetch = Command::new("apt-get");
     fetch.arg("download").args(resolve_packages(&published.packages)?).current_dir(&debs);
@@ -55,7 +55,7 @@ pub(super) fn unpack(
     Ok((tree, about))
 }
 
-/// The package lists may never have been fetched here. If that is not permitted, the next step
+/// Fetches the package lists, which may be missing here. If that is not permitted, the next step
 /// fails with a message.
 fn refresh() {
     let mut update = Command::new("apt-get");
@@ -63,11 +63,11 @@ fn refresh() {
     let _ = tool::run(update, REMEDY, |_| {});
 }
 
-/// These packages, dependencies with the same prefix (`postgresql`: `postgresql-15`), and missing
-/// dependencies of both.
-fn resolve_packages(named: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut names = named.to_vec();
-    for name in named {
+/// Returns these packages, their dependencies with the same prefix (`postgresql`: `postgresql-15`),
+/// and the missing dependencies of both.
+fn resolve_packages(packages: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut names = packages.to_vec();
+    for name in packages {
         let mut depends = Command::new("apt-cache");
         depends.args(["depends", "--important", name]);
         tool::run(depends, REMEDY, |line| names.extend(parse_dependency(line, name)))?;

@@ -27,7 +27,7 @@ use std::time::Duration;
 const UNFINISHED: &str = ".fetch-";
 
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let published = releases::fetch_published(&args.name)?;
+    let published = releases::find_published(&args.name)?;
     let versions = versions_to_get(args, &published)?;
     let progress = printer.progress(versions.len(), Duration::ZERO);
     for (index, version) in versions.iter().enumerate() {
@@ -73,7 +73,7 @@ pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
     library::find(engine, version).filter(|library| !is_outdated(engine, library))
 }
 
-/// Libraries outside the store are the user's to renew.
+/// Whether a library has an older plugin. The user renews libraries outside the store.
 fn is_outdated(engine: &str, library: &Installed) -> bool {
     library.path.starts_with(library::store())
         && has_old_plugin(engine, &library::load_about(&library.path))
@@ -140,7 +140,7 @@ fn install_library(
     let store = library::store();
     std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
     remove_left_behind(&store, UNFINISHED);
-    // Next to its target, to be moved in one step.
+    // The directories are next to the target, so that each is moved in one step.
     let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
     let [work, dir, old] = [unfinished(), unfinished(), unfinished()]
         .map(|dir| dir.map_err(|error| cannot_write(&store, &error)));
@@ -167,7 +167,7 @@ fn install_library(
     })
 }
 
-/// A library as its authors built it.
+/// Fetches a library as its authors built it.
 fn fetch(
     engine: &str,
     version: &str,
@@ -192,7 +192,7 @@ fn fetch(
     Ok((library, describe_library(engine, version, Build::Official, sum, source)))
 }
 
-/// Links what was built with kvdyno's code for it.
+/// Links an engine's build with kvdyno's plugin for it.
 fn link_build(
     engine: &str,
     version: &str,
@@ -213,7 +213,7 @@ fn link_build(
     Ok((library, describe_library(engine, version, Build::Native, sum, source)))
 }
 
-/// A plugin, with the engine's module in this version.
+/// Compiles a plugin with this version of the engine's module.
 fn compile(
     engine: &str,
     version: &str,
@@ -228,7 +228,7 @@ fn compile(
     Ok((built.path, describe_library(engine, version, Build::Native, sum, built.source)))
 }
 
-/// The system's library with a plugin.
+/// Links the system's library with a plugin.
 fn link(engine: &str, system: &System, dir: &Path) -> anyhow::Result<(PathBuf, About)> {
     let library = dir.join(plugin::file_name(engine));
     let linked = plugin::find_source(engine)?.link(Path::new("/usr"), &library)?;
@@ -313,7 +313,7 @@ mod tests {
         let versions_of = |name: &str, versions: &[&str]| {
             let versions = versions.iter().map(ToString::to_string).collect();
             let args = GetArgs { name: name.to_owned(), versions };
-            versions_to_get(&args, &releases::fetch_published(name).unwrap())
+            versions_to_get(&args, &releases::find_published(name).unwrap())
         };
         assert_eq!(versions_of("leveldb", &[]).unwrap(), [""]);
         let refused = versions_of("leveldb", &["1.22"]).unwrap_err();
@@ -325,18 +325,18 @@ mod tests {
 
     #[test]
     fn a_library_with_an_older_plugin_is_not_current() {
-        let made = |engine: &str, build| {
+        let about = |engine: &str, build| {
             describe_library(engine, "1.0", build, String::new(), String::new())
         };
         for (engine, build) in [("leveldb", Build::System), ("wiredtiger", Build::Native)] {
-            let current = made(engine, build);
+            let current = about(engine, build);
             assert!(!has_old_plugin(engine, &current));
             let before = About { plugin: String::new(), ..current.clone() };
             assert!(has_old_plugin(engine, &before));
             assert!(has_old_plugin(engine, &About { plugin: "0".repeat(64), ..current.clone() }));
             assert!(!has_old_plugin(engine, &About { build: Build::Yours, ..before }));
         }
-        assert!(!has_old_plugin("rocksdb", &made("rocksdb", Build::Native)));
+        assert!(!has_old_plugin("rocksdb", &about("rocksdb", Build::Native)));
     }
 
     #[test]
@@ -354,20 +354,20 @@ mod tests {
     #[test]
     fn a_directory_is_there_whole_or_not_at_all() {
         let store = tempfile::tempdir().unwrap();
-        let made = |name: &str| {
+        let make_dir = |name: &str| {
             let dir = store.path().join(name);
             std::fs::create_dir(&dir).unwrap();
             std::fs::write(dir.join("lib.so"), name).unwrap();
             dir
         };
         let target = store.path().join("9.10.0");
-        replace_dir(&made(".fetch-1"), &target, None).unwrap();
+        replace_dir(&make_dir(".fetch-1"), &target, None).unwrap();
         // The first directory stays.
-        replace_dir(&made(".fetch-2"), &target, None).unwrap();
+        replace_dir(&make_dir(".fetch-2"), &target, None).unwrap();
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-1");
         // An outdated one is replaced.
         let old = tempfile::tempdir().unwrap();
-        replace_dir(&made(".fetch-3"), &target, Some(old.path())).unwrap();
+        replace_dir(&make_dir(".fetch-3"), &target, Some(old.path())).unwrap();
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-3");
         assert_eq!(std::fs::read(old.path().join("lib.so")).unwrap(), b".fetch-1");
         // A fetch in progress stays.

@@ -25,7 +25,7 @@ macro_rules! source_files {
     };
 }
 
-/// What every plugin in Go contains. The header is a link there.
+/// The files of every plugin in Go. In the sources, the header is a link.
 const SHARED: &[SourceFile] = source_files! {
     "kvdyno/engine.go" "kvdyno/exports.go" "kvdyno/table.c" "kvdyno/table.h" "kvdyno/go.mod"
     "kvdyno/kvdyno_engine.h"
@@ -46,7 +46,7 @@ const PLUGINS: [(&str, &[SourceFile]); 3] = [
     ),
 ];
 
-/// The checksum of the sources of an engine's plugin; none: it has none.
+/// The checksum of the sources of an engine's plugin; none: it has no plugin in Go.
 pub(super) fn checksum(engine: &str) -> Option<String> {
     let mut sum = Sha256::new();
     for (path, text) in SHARED.iter().chain(find(engine)?) {
@@ -88,10 +88,10 @@ impl GoModule {
         let module = format!("{}@v{version}", self.module);
         report("fetching", 0, None);
         if self.versions().first() == Some(&version) {
-            // Its go.sum has the checksums of all modules.
+            // The plugin's go.sum has the checksums of all modules.
             go(&sources, ["mod", "download"])?;
         } else {
-            // Of other versions, what they themselves depend on: the plugin's own go.mod has newer.
+            // Other versions get their own dependencies: the plugin's go.mod has newer ones.
             std::fs::write(sources.join("go.mod"), manifest_without_dependencies(engine))?;
             std::fs::remove_file(sources.join("go.sum"))?;
             go(&sources, ["get", &module])?;
@@ -106,7 +106,7 @@ impl GoModule {
         Ok(BuiltPlugin { path, source: format!("{module}, {}", compiler()) })
     }
 
-    /// Go takes a newer version where something else requires it.
+    /// Refuses another version than requested: Go uses a newer one if another module requires it.
     fn check_chosen(&self, engine: &str, version: &str, sources: &Path) -> anyhow::Result<()> {
         let mut list = Command::new("go");
         list.args(["list", "-m", "-f", "{{.Version}}", &self.module]);
@@ -120,11 +120,11 @@ impl GoModule {
         Err(Complaint::usage(what).hint(hint).into())
     }
 
-    /// A module's path has its major version: the plugin is of one.
+    /// Refuses another major version: the plugin calls one module, whose path contains it.
     fn check_major(&self, engine: &str, version: &str) -> Result<(), Complaint> {
         let major = self.module.rsplit_once("/v").map(|(_, major)| major);
-        let wanted = version.split('.').next().unwrap_or_default();
-        if major.map_or(["0", "1"].contains(&wanted), |major| major == wanted) {
+        let found = version.split('.').next().unwrap_or_default();
+        if major.map_or(["0", "1"].contains(&found), |major| major == found) {
             return Ok(());
         }
         let expected = major.unwrap_or("1");
@@ -137,7 +137,7 @@ impl GoModule {
     }
 }
 
-/// Go adds the requirements.
+/// The plugin's go.mod with only kvdyno's module: Go adds the other requirements.
 fn manifest_without_dependencies(engine: &str) -> String {
     format!(
         "module kvdyno-{engine}\n\ngo 1.24\n\nrequire kvdyno v0.0.0\n\nreplace kvdyno => \
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn module(engine: &str) -> GoModule {
-        match releases::fetch_published(engine).unwrap() {
+        match releases::find_published(engine).unwrap() {
             Published::Go(module) => module,
             other => panic!("{other:?}"),
         }

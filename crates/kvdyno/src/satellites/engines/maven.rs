@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Upper bound of stored output.
+/// Upper bound of stored output, in bytes.
 const SAID_BYTES_MAX: usize = 1 << 20;
 
 /// Copies the artifact with these coordinates into `dir`, and reports the progress: bytes done
@@ -16,7 +16,7 @@ pub(super) fn copy(
     dir: &Path,
     mut report: impl FnMut(u64, u64),
 ) -> anyhow::Result<PathBuf> {
-    // The launcher's message that Java is missing.
+    // The error output may be the launcher's message that Java is missing.
     let mut errors = tempfile::tempfile()?;
     let mut child = Command::new("mvn")
         .args(["--strict-checksums", "-Dstyle.color=never", "dependency:copy"])
@@ -53,7 +53,7 @@ pub(super) fn copy(
     files.find(jar).ok_or_else(|| anyhow::anyhow!("`mvn` did not copy {coordinates}"))
 }
 
-/// Lines end with a newline, or with a return if they are overwritten.
+/// Calls `on_line` with each line. Lines end with a newline, or with a return if overwritten.
 pub(super) fn listen(mut output: impl Read, mut on_line: impl FnMut(&str)) -> io::Result<()> {
     let (mut buffer, mut line) = ([0; 4096], Vec::new());
     loop {
@@ -99,7 +99,7 @@ fn start_error(error: &io::Error) -> Complaint {
     )
 }
 
-/// Words of its error output, their meaning for an artifact (`{}`), and the remedy.
+/// Words in the output of `mvn`, their meaning for an artifact (`{}`), and the remedy.
 const FAILURES: [(&[&str], &str, &str); 5] = [
     (
         &["No space left on device"],
@@ -125,7 +125,7 @@ const FAILURES: [(&[&str], &str, &str); 5] = [
     (&["Could not find artifact"], "there is no {}", "`kvdyno engines list` shows known releases"),
 ];
 
-/// The reason, from its output.
+/// Returns the reason of a failure, from the output of `mvn`.
 fn maven_error(coordinates: &str, output: &str) -> Complaint {
     let failure =
         FAILURES.iter().find(|(words, ..)| words.iter().any(|word| output.contains(word)));

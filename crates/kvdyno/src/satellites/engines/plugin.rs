@@ -19,13 +19,13 @@ pub(super) struct PluginSource {
     standard: &'static str,
     /// The engine's header, below an `include` directory.
     header: &'static str,
-    /// The macros before the parts of the version in it.
+    /// The words before the parts of the version in the header.
     version: &'static [&'static str],
     /// The engine's library, as in `-l`.
     library: &'static str,
-    /// Libraries that a static one may need; only existing and used ones are linked.
+    /// Libraries that a static library may need; only existing and used ones are linked.
     with: &'static [&'static str],
-    /// The packages for compiling it.
+    /// The Debian packages for compiling the plugin.
     packages: &'static str,
 }
 
@@ -39,7 +39,7 @@ macro_rules! source_files {
     };
 }
 
-/// What every plugin includes.
+/// The header that every plugin includes.
 const PLUGIN_HEADER: [SourceFile; 1] = source_files!("include": "kvdyno_engine.h");
 
 static PLUGINS: [(&str, PluginSource); 3] = [
@@ -102,7 +102,7 @@ pub(super) fn find_source(engine: &str) -> Result<&'static PluginSource, Complai
     })
 }
 
-/// What an engine's plugin is called.
+/// The file name of an engine's plugin.
 pub(super) fn file_name(engine: &str) -> String {
     format!("libkvdyno-{engine}.so")
 }
@@ -153,7 +153,7 @@ impl PluginSource {
         Ok(LinkedPlugin { version, compiler: self.compiler() })
     }
 
-    /// The checksum of its sources.
+    /// The checksum of the plugin's sources.
     pub(super) fn checksum(&self) -> String {
         let mut sum = Sha256::new();
         self.files.iter().chain(&PLUGIN_HEADER).for_each(|(_, text)| sum.update(text));
@@ -173,7 +173,7 @@ impl PluginSource {
                 .to_vec();
         arguments.extend([library.into(), "-I".into(), include.into(), source.into()]);
         arguments.push(archive.into());
-        // Bound to itself: internal calls are not looked up. Linking fails if a symbol is missing.
+        // Internal calls are bound within the file. Linking fails if a symbol is missing.
         let linker = ["-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-Wl,--as-needed"];
         arguments.extend(linker.map(OsString::from));
         if archive.extension().is_some_and(|extension| extension == "so") {
@@ -192,11 +192,11 @@ impl PluginSource {
         let dirs = [format!("lib/{multiarch}"), "lib64".to_owned(), "lib".to_owned()];
         let dirs = dirs.iter().map(|dir| prefix.join(dir)).chain([prefix.to_owned()]);
         let dirs: Vec<PathBuf> = dirs.collect();
-        let named = |extension: &str| {
+        let find_file = |extension: &str| {
             let name = format!("lib{}.{extension}", self.library);
             dirs.iter().map(move |dir| dir.join(&name)).find(|path| path.is_file())
         };
-        [named("a"), named("so")].into_iter().flatten().collect()
+        [find_file("a"), find_file("so")].into_iter().flatten().collect()
     }
 
     /// `cc (Debian 12.2.0-14) 12.2.0`.

@@ -35,7 +35,7 @@ pub(super) struct Binaries {
     /// `group:name` in its registry.
     artifact: String,
     linux: Linux,
-    /// The library inside, by processor.
+    /// The library's name in the archive, by processor.
     file: BTreeMap<String, String>,
     /// Known releases, newest first.
     release: Vec<Binary>,
@@ -52,7 +52,7 @@ struct Linux {
 #[serde(deny_unknown_fields)]
 struct Binary {
     version: String,
-    /// Checksum of the library inside, by processor.
+    /// Checksum of the library in the archive, by processor.
     sha256: BTreeMap<String, String>,
 }
 
@@ -73,16 +73,16 @@ struct Source {
     sha256: String,
 }
 
-/// Sources in C inside a crate, whose version is another than theirs.
+/// Sources in C inside a crate, which has a version of its own.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CrateSources {
     pub(super) package: String,
-    /// Below the crate.
+    /// The directory of the sources in the crate.
     pub(super) dir: String,
-    /// Those of `cmake`.
+    /// The options for `cmake`.
     pub(super) options: Vec<String>,
-    /// What is before a compressor's name in the option that includes it.
+    /// The prefix of a compressor's name in the option that includes it.
     pub(super) compressor: String,
     /// Known releases, newest first.
     release: Vec<CrateRelease>,
@@ -102,7 +102,7 @@ pub(super) struct CrateRelease {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GoModule {
-    /// Its path, with the major version.
+    /// The module's path, with the major version.
     pub(super) module: String,
     /// Known releases, newest first; the first one is that of the plugin's go.mod.
     known: Vec<String>,
@@ -119,7 +119,7 @@ pub(super) struct System {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Packages {
-    /// The first one has the version.
+    /// The names of the packages; the first has the version.
     pub(super) packages: Vec<String>,
     /// The path of the server's program; a `*` stands for one directory.
     pub(super) program: String,
@@ -130,7 +130,7 @@ pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
     toml::from_str(KNOWN).context("cannot read the list of releases")
 }
 
-pub(super) fn fetch_published(engine: &str) -> anyhow::Result<Published> {
+pub(super) fn find_published(engine: &str) -> anyhow::Result<Published> {
     let mut all = all()?;
     if let Some(published) = all.remove(engine) {
         return Ok(published);
@@ -162,12 +162,12 @@ impl Published {
         }
     }
 
-    /// Whether a release that is not known can be had, too.
+    /// Whether releases other than the known ones can be fetched.
     pub(super) fn takes_any_release(&self) -> bool {
         matches!(self, Self::Maven(_) | Self::Sources(_) | Self::Go(_))
     }
 
-    /// Only the distribution's version exists.
+    /// Whether only the distribution's version exists.
     pub(super) fn is_of_the_system(&self) -> bool {
         matches!(self, Self::System(_) | Self::Debian(_))
     }
@@ -188,12 +188,13 @@ impl Sources {
 }
 
 impl CrateSources {
-    /// The crate of this version. What other crates contain is not known before they are fetched.
+    /// The crate with this version. The contents of other crates are not known before a fetch.
     pub(super) fn release(&self, version: &str) -> Result<&CrateRelease, Complaint> {
-        let known: Vec<&str> = self.release.iter().map(|release| &*release.version).collect();
+        let versions: Vec<&str> = self.release.iter().map(|release| &*release.version).collect();
         self.release.iter().find(|release| release.version == version).ok_or_else(|| {
-            let (package, known) = (&self.package, known.join(", "));
-            let what = format!("expected a known version of {package} ({known}), found {version}");
+            let (package, versions) = (&self.package, versions.join(", "));
+            let what =
+                format!("expected a known version of {package} ({versions}), found {version}");
             let hint = format!(
                 "`kvdyno engines build {package} --prefix DIR` makes a plugin of a build of yours"
             );
@@ -232,7 +233,7 @@ impl Binaries {
         }
     }
 
-    /// The library's name inside, for this machine's processor.
+    /// The library's name in the archive, for this machine's processor.
     pub(super) fn file(&self) -> Result<&str, Complaint> {
         self.file.get(ARCH).map(String::as_str).ok_or_else(|| {
             let processors: Vec<&str> = self.file.keys().map(String::as_str).collect();
@@ -283,12 +284,12 @@ mod tests {
             };
             assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }
-        assert!(fetch_published("lmdb").is_err());
+        assert!(find_published("lmdb").is_err());
     }
 
     #[test]
     fn what_a_crate_contains_must_be_known() {
-        let Published::Crate(tidesdb) = fetch_published("tidesdb").unwrap() else {
+        let Published::Crate(tidesdb) = find_published("tidesdb").unwrap() else {
             panic!("not in a crate")
         };
         assert_eq!(tidesdb.release("10.2.1").unwrap().package_version, "1.0.0");
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn newer_releases_are_for_all_systems() {
-        let Published::Maven(rocksdb) = fetch_published("rocksdb").unwrap() else {
+        let Published::Maven(rocksdb) = find_published("rocksdb").unwrap() else {
             panic!("not by Maven")
         };
         let expected = "org.rocksdb:rocksdbjni:9.10.0:jar:linux64";

@@ -59,7 +59,7 @@ impl Sources {
         })
     }
 
-    /// Fetched by `pip`, which verifies the known checksum before it reads the archive.
+    /// Fetches the sources by `pip`, which verifies a known checksum before it reads the archive.
     fn fetch(&self, version: &str, dir: &Path) -> anyhow::Result<PathBuf> {
         let package = &self.package;
         let requirements = dir.join("wanted.txt");
@@ -71,7 +71,7 @@ impl Sources {
         pip.args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]);
         pip.args(["--no-binary", package, "--progress-bar", "off", "--dest"]);
         pip.arg(dir).arg("--requirement").arg(&requirements);
-        // Settings of a project there would apply.
+        // In another directory, settings of a project could apply.
         pip.current_dir(dir);
         let hint = format!(
             "check that this machine is online, and that release {version} exists: `kvdyno engines \
@@ -85,7 +85,7 @@ impl Sources {
     }
 }
 
-/// The archive's one directory.
+/// Unpacks the archive, and returns its one directory.
 fn unpack(archive: &Path, dir: &Path) -> anyhow::Result<PathBuf> {
     let sources = dir.join("sources");
     std::fs::create_dir(&sources)?;
@@ -103,7 +103,7 @@ fn unpack(archive: &Path, dir: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The options of its authors' releases, for this processor, without unused parts.
+/// The command with the options of the authors' releases, for this processor, without unused parts.
 fn configure(sources: &Path, prefix: &Path, compressors: &[(&str, &str)]) -> Command {
     let mut command = Command::new("cmake");
     command.arg("-S").arg(sources).arg("-B").arg(prefix);

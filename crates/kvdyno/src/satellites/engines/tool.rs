@@ -5,7 +5,7 @@ use crate::exit::Complaint;
 use std::io::{self, Read, Seek};
 use std::process::{Command, Stdio};
 
-/// Lines of its output in an error.
+/// The most lines of output in an error.
 const LINES_MAX: usize = 12;
 
 /// Runs `command` to its end and reports each line of its output. If the program is missing or

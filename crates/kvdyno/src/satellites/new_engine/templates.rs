@@ -2,10 +2,10 @@
 
 use crate::cli::Language;
 
-/// A file: its path, its contents, and what it is.
+/// A file: its path, its contents, and its description.
 pub(super) type Template = (&'static str, &'static str, &'static str);
 
-/// What kvdyno asks of a plugin.
+/// The contract between kvdyno and a plugin.
 const HEADER: Template = (
     "kvdyno_engine.h",
     include_str!("../../../../../engines/plugin/include/kvdyno_engine.h"),

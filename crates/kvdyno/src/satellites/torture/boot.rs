@@ -8,11 +8,11 @@ use std::fs;
 use std::io::Write as _;
 use tempfile::NamedTempFile;
 
-/// In this process's own mount namespace.
+/// The file of the boot id, which is replaced in this process's own mount namespace.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const NEW_ID: &str = "/proc/sys/kernel/random/uuid";
 
-/// Another boot of the machine, until it is dropped: then the machine's own has its id again.
+/// A simulated boot of the machine. When it is dropped, the machine has its own boot id again.
 pub(super) struct Boot(());
 
 impl Boot {

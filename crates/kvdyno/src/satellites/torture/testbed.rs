@@ -48,14 +48,14 @@ pub(super) fn enter(needed: &[&Path]) -> Result<(), Complaint> {
 }
 
 impl Testbed {
-    /// With a blank drive.
+    /// Makes a testbed with a blank drive.
     pub(super) fn new(data_dir: Option<&Path>, kind: FilesystemKind) -> anyhow::Result<Self> {
         Self::with(data_dir, kind, |mount_point| {
             Recorder::mount(server(), mount_point, &[DRIVE_BYTES])
         })
     }
 
-    /// With a recorded drive.
+    /// Makes a testbed with a recorded drive.
     pub(super) fn replay(
         data_dir: Option<&Path>,
         kind: FilesystemKind,
@@ -85,7 +85,7 @@ impl Testbed {
         Ok(Self { recorder, dir, kind })
     }
 
-    /// A new filesystem on the drive.
+    /// Makes a new filesystem on the drive.
     pub(super) fn make(&self) -> anyhow::Result<Looped> {
         // A small journal wraps around more often; few inodes leave less to write.
         let mkfs: &[&str] = match self.kind {
@@ -97,7 +97,7 @@ impl Testbed {
         Ok(Looped::make(self.kind, &mkfs, &file, &self.point("filesystem")?)?)
     }
 
-    /// The filesystem on a drive after a power loss. The inner error: it cannot be mounted.
+    /// Mounts the filesystem on a drive after a power loss. The inner error: it cannot be mounted.
     pub(super) fn mount(
         &self,
         drive: &Path,
@@ -117,7 +117,7 @@ impl Testbed {
     }
 }
 
-/// This program, even if its file was replaced.
+/// The command that starts this program as recorder, even if its file was replaced.
 fn server() -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg(RECORDER);

@@ -59,7 +59,7 @@ fn table(record: &TortureRecord) -> String {
 pub(super) fn trial_result(trial: &Trial) -> String {
     let tally = &trial.tally;
     let lost = Lost::from_tally(tally);
-    // A sync has few moments, which bound nothing.
+    // A sync has few moments: too few for an upper bound.
     let mut text = if trial.kind == TrialKind::Sync { lost.counts() } else { lost.description() };
     if tally.corrupt > 0 {
         let kinds = [

@@ -31,8 +31,8 @@ const STATES_A_KILL: u64 = 6;
 /// States that are recovered at the same time: mounting is mostly waiting.
 const LANES: usize = 4;
 
-/// Each moment at which an engine said that everything is durable, with each loss of what the
-/// drive has not flushed. Their numbers follow those of the power losses.
+/// Returns a state for each moment at which an engine reported that everything is durable, and each
+/// loss of unflushed data. The states' numbers follow those of the power losses.
 pub(super) fn draw_synced(seed: u64, first: u64, log: &Seen) -> Vec<State> {
     let synced = log.acknowledged.iter().filter(|(_, [writer, _])| *writer == SYNCED);
     let moments = synced.flat_map(|(at, _)| std::iter::repeat_n(*at, LOSSES.len()));
@@ -43,7 +43,7 @@ pub(super) fn draw_synced(seed: u64, first: u64, log: &Seen) -> Vec<State> {
         .collect()
 }
 
-/// The settings of each class.
+/// The settings of the trials of a class.
 pub(super) struct Trials<'t> {
     pub(super) testbed: &'t Testbed,
     pub(super) victim: &'t Victim,
@@ -59,7 +59,7 @@ struct Count {
     kind: TrialKind,
     begun: Instant,
     tally: Tally,
-    /// Each with its severity.
+    /// The worst damaged states, each with its severity.
     examples: Vec<(Badness, Example)>,
 }
 
@@ -118,7 +118,7 @@ impl Count {
     }
 }
 
-/// The moment of a state: mostly after the first acknowledgement, sometimes while the database is
+/// Draws a state's moment: mostly after the first acknowledgement, sometimes while the database is
 /// created.
 pub(super) fn draw(seed: u64, number: u64, log: &Seen) -> State {
     let first = log.acknowledged.first().map_or(log.entries, |(at, _)| *at);
@@ -195,13 +195,13 @@ impl Trials<'_> {
         Ok(log)
     }
 
-    /// Power losses at `states` moments.
+    /// Tries power losses at `states` moments.
     pub(super) fn power_losses(&self, log: &Seen) -> anyhow::Result<Trial> {
         let states = (0..self.states).map(|number| draw(self.seed, number, log)).collect();
         self.explore(TrialKind::Power, states, log)
     }
 
-    /// Power losses as soon as the engine has synced.
+    /// Tries power losses as soon as the engine has synced.
     pub(super) fn syncs(&self, log: &Seen) -> anyhow::Result<Trial> {
         let states = draw_synced(self.seed, self.states, log);
         anyhow::ensure!(
@@ -212,7 +212,7 @@ impl Trials<'_> {
         self.explore(TrialKind::Sync, states, log)
     }
 
-    /// The same on a drive that ignores flushes.
+    /// Tries power losses on a drive that ignores flushes.
     pub(super) fn control(&self, log: &Seen) -> anyhow::Result<Trial> {
         let window = 0..log.entries;
         let states = (0..FEW).map(|number| {
@@ -222,7 +222,7 @@ impl Trials<'_> {
         self.explore(TrialKind::Control, states.collect(), log)
     }
 
-    /// The drive fails once while the engine writes; then the power fails, soon or later.
+    /// Makes the drive fail once while the engine writes; then the power fails, soon or later.
     pub(super) fn fault(&self, kind: TrialKind, before: &Seen) -> anyhow::Result<Option<Trial>> {
         let mut draw = Draw::new(&[self.seed, kind as u64]);
         let mut within = |count: u64| count / 4 + draw.below(count as usize / 2) as u64;
@@ -317,7 +317,7 @@ impl Trials<'_> {
         recovery.map(Ok)
     }
 
-    /// One state once more, as a trial of its own; the inner error: the filesystem cannot be
+    /// Recovers one state again, as a trial of its own; the inner error: the filesystem cannot be
     /// mounted.
     pub(super) fn recover_one(
         &self,
@@ -347,7 +347,7 @@ pub(super) fn describe_state(state: &State, log: &Seen) -> String {
 }
 
 impl PledgeOutcome {
-    /// On a drive without faults an engine must not fail.
+    /// Returns an error if the engine failed, which it must not do on a drive without faults.
     fn into_result(self, victim: &Victim) -> anyhow::Result<()> {
         let why = match self {
             Self::Done(done) => match done.refused {
@@ -375,7 +375,7 @@ mod tests {
         let moments: Vec<usize> = (0..160).map(|number| draw(1, number, &log).moment).collect();
         assert_eq!(moments.iter().filter(|moment| **moment <= 100).count(), 10, "{moments:?}");
         assert!(moments.iter().any(|moment| *moment > 900));
-        // Among the early states, each kind of loss.
+        // The early states include each kind of loss.
         let mut early: Vec<usize> =
             (0..80).filter(|n| n % 16 == 7).map(|n| n % LOSSES.len()).collect();
         early.sort_unstable();

@@ -27,7 +27,7 @@ const RECOVERY_MAX: Duration = Duration::from_secs(30);
 /// database that reports to be in use is tried again for this long.
 const LETTING_GO_MAX: Duration = Duration::from_secs(5);
 
-/// A durability test takes seconds.
+/// The time limit of a durability test, which takes seconds.
 const PLEDGE_MAX: Duration = Duration::from_secs(120);
 
 /// An engine in one class.
@@ -49,7 +49,7 @@ pub(super) struct RunningWorker {
 
 /// The end of a worker.
 pub(super) struct WorkerExit {
-    /// None: it was killed after its time limit.
+    /// The worker's exit status; none: it was killed after its time limit.
     pub(super) exit: Option<ExitStatus>,
     out: String,
     err: String,
@@ -57,17 +57,17 @@ pub(super) struct WorkerExit {
 
 /// The result of a recovery.
 pub(super) enum Recovery {
-    /// It replied, possibly with the reason why it could not open.
+    /// The worker replied, possibly with the reason why the database could not be opened.
     Answered(Recovered),
-    /// It crashed or hung.
+    /// The worker crashed or hung.
     Crashed(String),
 }
 
 /// The result of a durability test.
 pub(super) enum PledgeOutcome {
-    /// It ran to its end, possibly with errors of the engine.
+    /// The worker ran to its end, possibly with errors of the engine.
     Done(Pledged),
-    /// It crashed or hung.
+    /// The worker crashed or hung.
     Crashed(String),
 }
 
@@ -113,7 +113,7 @@ impl Victim {
         })
     }
 
-    /// The same after its process was killed.
+    /// Opens and reads the database in `dir` after the engine's process was killed.
     pub(super) fn recover_killed(&self, dir: &Path) -> anyhow::Result<Recovery> {
         let begun = Instant::now();
         loop {
@@ -151,7 +151,7 @@ impl Victim {
         let (Some(mut stdin), Some(out), Some(err)) = pipes else {
             anyhow::bail!("the child has no pipes");
         };
-        // A dead worker is reported at its end.
+        // The end of a dead worker is reported later.
         let _ = stdin.write_all(line);
         let (out, err, begun) = (read(out), read(err), Instant::now());
         Ok(RunningWorker { child, out, err, begun })
@@ -167,12 +167,12 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 impl RunningWorker {
-    /// Kills it and its children.
+    /// Kills the worker and its children.
     pub(super) fn kill(&self) {
         self.child.kill();
     }
 
-    /// Whether it ends by itself in this time.
+    /// Waits until `limit` after the start, and returns whether the worker ended by itself.
     pub(super) fn ends_within(&mut self, limit: Duration) -> anyhow::Result<bool> {
         loop {
             if self.child.poll()?.is_some() {
@@ -186,7 +186,7 @@ impl RunningWorker {
         }
     }
 
-    /// Waits for its end; kills it after the limit.
+    /// Waits for the worker's end; kills it after the limit.
     pub(super) fn wait(mut self, limit: Duration) -> anyhow::Result<WorkerExit> {
         let in_time = self.ends_within(limit)?;
         if !in_time {

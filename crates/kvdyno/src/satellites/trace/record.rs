@@ -17,7 +17,7 @@ use kvdyno_record::workload::Activity;
 use kvdyno_trace::TraceReader;
 use std::path::Path;
 
-/// Number of cases in an error message.
+/// The most cases in an error message.
 const NAMED: usize = 12;
 
 pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -57,9 +57,9 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     Ok(record.figures.verdict)
 }
 
-/// The one measured case.
+/// Returns the one measured case; refuses a suite with none or several.
 fn only_measured_case(plan: &Plan) -> Result<&Case, Complaint> {
-    // What the load runs once, and pilots, come before it.
+    // Cases that load for others, and pilots, come before the measured case.
     let is_loader = |case: &Case| {
         let mut others = plan.cases.iter().filter(|other| other.id != case.id);
         others.any(|other| other.database.loaded_by == case.id)
@@ -76,18 +76,18 @@ fn only_measured_case(plan: &Plan) -> Result<&Case, Complaint> {
         let what = "this suite has no measured case";
         return Err(Complaint::usage(what).hint("expected a phase of kind \"measure\""));
     }
-    let mut named: Vec<&str> = cases.iter().take(NAMED).map(|case| case.id.as_str()).collect();
+    let mut ids: Vec<&str> = cases.iter().take(NAMED).map(|case| case.id.as_str()).collect();
     if cases.len() > NAMED {
-        named.push("...");
+        ids.push("...");
     }
-    let what = format!("expected one measured case, found {}: {}", cases.len(), named.join(", "));
+    let what = format!("expected one measured case, found {}: {}", cases.len(), ids.join(", "));
     Err(Complaint::usage(what).hint(
         "select one with --engine, --part, --threads 4, --phases, --trials 1 or --set PATH=VALUE; \
          `kvdyno plan SUITE --cases` lists them",
     ))
 }
 
-/// Cases without keys, or without a load generator that can record.
+/// Refuses cases without keys, or without a load generator that can record.
 fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
     let id = &case.id;
     let refuse = |what: &str, hint: &str| Err(Complaint::usage(format!("{id}: {what}")).hint(hint));

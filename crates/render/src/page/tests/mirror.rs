@@ -1,5 +1,5 @@
-//! The page's program names what it is given by hand, in `report/src`: every field that it reads is
-//! one that this program writes, and is null where it may be.
+//! The page's program declares its input by hand, in `report/src`. Every field that it reads must
+//! be one that this program writes, and must be declared as nullable where it may be null.
 
 use crate::page::{FleetData, PageData, RunsData, TraceData, TrendData, VersusData};
 use schemars::schema_for;
@@ -40,7 +40,7 @@ fn interfaces() -> BTreeMap<String, String> {
     interfaces
 }
 
-/// As far as the brace that closes it.
+/// Returns the text up to the brace that closes it.
 fn braced(body: &str) -> &str {
     let mut depth = 1;
     let end = body.find(|c| {
@@ -50,7 +50,7 @@ fn braced(body: &str) -> &str {
     &body[..end.unwrap()]
 }
 
-/// `name: type` pairs; of an inner object the whole text is the type.
+/// Returns `name: type` pairs; the type of an inner object is its whole text.
 fn fields(body: &str) -> Vec<(String, String)> {
     let mut depth = 0;
     let pairs = body.split(|c| {
@@ -128,7 +128,7 @@ fn the_page_reads_what_the_program_writes() {
         mirror.check(name, name, &schema);
         checked.append(&mut mirror.checked);
     }
-    // What the page makes for itself is not told here.
+    // Interfaces that the page makes for itself are not among them.
     assert!(checked.len() > 30, "{checked:?}");
     for name in [
         "Live",

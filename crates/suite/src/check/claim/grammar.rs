@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<Relation, ParseError> {
     }
 }
 
-/// The cells of a relation, to be changed.
+/// Returns the cells of a relation for changes.
 pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
     fn cells_mut(side: &mut Side) -> Vec<&mut Cell> {
         match side {
@@ -102,7 +102,7 @@ fn parse_range(word: Option<&str>) -> Result<Test, ParseError> {
     }
 }
 
-/// A bound in the figure's own unit; a count or a time may have a unit.
+/// Parses a bound in the figure's own unit; a count, a time or a size may have a unit.
 fn parse_number(text: &str) -> Option<f64> {
     let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
     let count = || units::parse_count(text).ok().map(|count| count as f64);
@@ -153,7 +153,7 @@ fn non_empty_name(name: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// `8`, `1..8`, `max`.
+/// Parses a number of threads: `8`, `1..8` or `max`.
 fn parse_threads(text: &str) -> Option<Threads> {
     match text.split_once("..") {
         None if text == "max" => Some(Threads::Most),

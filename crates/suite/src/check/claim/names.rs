@@ -1,4 +1,4 @@
-//! The names that a claim can use: all that the suite has, before parts and arguments leave some
+//! The names that a claim can use: all names of the suite, before parts and arguments leave some
 //! out.
 
 use crate::edit::adjust::{get_str, tables};
@@ -21,12 +21,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The phases of a suite, before `phases` selects from them.
+    /// Collects the phases of a suite, before `phases` selects from them.
     pub(crate) fn collect(suite: &DeTable<'_>) -> Self {
         let mut names = Self::default();
         names.add_phases(suite);
-        let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
-        for (name, phase) in named.into_iter().flatten() {
+        let named_phases = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
+        for (name, phase) in named_phases.into_iter().flatten() {
             if let Some(phase) = phase.get_ref().as_table() {
                 names.add_phase(phase, Some(name.get_ref().as_ref()));
             }
@@ -50,7 +50,7 @@ impl Names {
         self.roles.extend(roles.map(str::to_owned));
     }
 
-    /// Adds the parts, those that are not selected included, with their phases as they are run.
+    /// Adds all parts, also those that are not selected, with their phases as run.
     pub(crate) fn with_parts(mut self, documents: &[Document<'_>]) -> Self {
         for document in documents {
             self.parts.extend(document.name.as_ref().map(|name| name.0.clone()));
@@ -59,7 +59,7 @@ impl Names {
         self
     }
 
-    /// The names that all parts have in common.
+    /// Adds the engines, volumes, tiers and drive jobs of these parts, and sorts all names.
     pub(crate) fn with<'t>(mut self, typed: impl Iterator<Item = &'t Typed>) -> Self {
         for typed in typed {
             self.engines.extend(typed.engine.iter().map(|engine| engine.label.0.clone()));

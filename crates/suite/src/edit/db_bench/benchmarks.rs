@@ -1,4 +1,4 @@
-//! `--benchmarks`: the phases of the suite that a list of `db_bench` names.
+//! `--benchmarks`: translates `db_bench`'s list into phases of the suite.
 
 use crate::edit::adjust::{get_str, tables};
 use toml::de::DeTable;
@@ -20,56 +20,56 @@ const PRINTS: [&str; 9] = [
 const SETTLES: [&str; 6] =
     ["compact", "compactall", "compact0", "compact1", "waitforcompaction", "flush"];
 
-/// What a list of benchmarks is here.
+/// The phases for a list of benchmarks.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     pub(super) names: Vec<String>,
-    /// Those that only print, each once.
+    /// Benchmarks that only print, each once.
     pub(super) prints: Vec<String>,
-    /// Those that `settle` stands for, each once.
+    /// Benchmarks that `settle` replaces, each once.
     pub(super) settles: Vec<String>,
 }
 
 impl Phases {
     /// Reads a list. `Err`: the unknown name and what was expected in its place.
     pub(super) fn read(list: &str, suite: &DeTable<'_>) -> Result<Self, (String, String)> {
-        let known = names(suite);
-        let settle = known.iter().find(|name| name.as_str() == "settle");
+        let suite_phases = names(suite);
+        let settle = suite_phases.iter().find(|name| name.as_str() == "settle");
         let mut phases = Self::default();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if PRINTS.contains(&name) {
                 push_once(&mut phases.prints, name);
             } else if name != "settle" && phases.names.iter().any(|other| other == name) {
-                let wanted = "expected it once: `--trials N` repeats the whole case".to_owned();
-                return Err((name.to_owned(), wanted));
-            } else if known.iter().any(|known| known == name) {
+                let expected = "expected it once: `--trials N` repeats the whole case".to_owned();
+                return Err((name.to_owned(), expected));
+            } else if suite_phases.iter().any(|phase| phase == name) {
                 phases.names.push(name.to_owned());
             } else if SETTLES.contains(&name) {
                 let Some(settle) = settle else {
-                    let wanted = "expected a phase of kind settle in the suite for it".to_owned();
-                    return Err((name.to_owned(), wanted));
+                    let expected = "expected a phase of kind settle in the suite for it".to_owned();
+                    return Err((name.to_owned(), expected));
                 };
                 push_once(&mut phases.settles, name);
                 if phases.names.last() != Some(settle) {
                     phases.names.push(settle.clone());
                 }
             } else {
-                return Err((name.to_owned(), format_expected(name, &known)));
+                return Err((name.to_owned(), format_expected(name, &suite_phases)));
             }
         }
         Ok(phases)
     }
 }
 
-/// What was expected in place of a name that is no phase.
-fn format_expected(name: &str, known: &[String]) -> String {
+/// Returns the text of what was expected in place of a name that is not a phase.
+fn format_expected(name: &str, suite_phases: &[String]) -> String {
     if name.contains('[') {
         return "expected a name alone: `--trials N` repeats the whole case".to_owned();
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    match super::edits::closest_name(name, &known) {
+    let phases: Vec<&str> = suite_phases.iter().map(String::as_str).collect();
+    match super::edits::closest_name(name, &phases) {
         Some(closest) => format!("did you mean `{closest}`?"),
-        None => format!("expected {}", known.join(", ")),
+        None => format!("expected {}", phases.join(", ")),
     }
 }
 
@@ -84,23 +84,23 @@ pub(super) fn names(suite: &DeTable<'_>) -> Vec<String> {
     phase_kinds(suite).into_iter().map(|(name, _)| name).collect()
 }
 
-/// Whether one of these phases loads a database.
+/// Returns whether one of these phases loads a database.
 pub(super) fn has_load(suite: &DeTable<'_>, names: &[String]) -> bool {
     phase_kinds(suite).iter().any(|(name, kind)| kind == "load" && names.contains(name))
 }
 
-/// Name and kind of each phase.
+/// Returns the name and the kind of each phase, those of `[phases]` first.
 pub(crate) fn phase_kinds(suite: &DeTable<'_>) -> Vec<(String, String)> {
-    let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
-    let named = named.into_iter().flat_map(|phases| phases.iter());
-    let named = named.map(|(name, phase)| {
+    let named_phases = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
+    let named_phases = named_phases.into_iter().flat_map(|phases| phases.iter());
+    let named_kinds = named_phases.map(|(name, phase)| {
         let kind = phase.get_ref().as_table().and_then(|table| get_str(table, "kind"));
         (name.get_ref().to_string(), kind.unwrap_or_default().to_owned())
     });
-    named.chain(listed_kinds(suite)).collect()
+    named_kinds.chain(listed_kinds(suite)).collect()
 }
 
-/// The same of `[[phase]]`, in order.
+/// Returns the name and the kind of each `[[phase]]`, in order.
 fn listed_kinds(suite: &DeTable<'_>) -> impl Iterator<Item = (String, String)> {
     tables(suite, "phase").filter_map(|table| {
         let kind = get_str(table, "kind").unwrap_or_default();
@@ -114,7 +114,7 @@ pub(crate) fn list_phases(suite: &DeTable<'_>) -> Vec<String> {
     if picked.is_empty() { listed_kinds(suite).map(|(name, _)| name).collect() } else { picked }
 }
 
-/// The phases of `[run]`.
+/// Returns the names in `phases` of `[run]`.
 pub(super) fn list_run_phases(suite: &DeTable<'_>) -> Vec<String> {
     let run = suite.get("run").and_then(|run| run.get_ref().as_table());
     let phases = run.and_then(|run| run.get("phases")).and_then(|list| list.get_ref().as_array());

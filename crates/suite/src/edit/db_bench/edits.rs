@@ -179,8 +179,8 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
                 Ok(())
             }
             Flag::Own(name) | Flag::OwnPositive(name) => {
-                let is_one = !value.is_empty() && !value.contains([';', '{', '}']);
-                is_one
+                let is_single = !value.is_empty() && !value.contains([';', '{', '}']);
+                is_single
                     .then(|| self.set_engine_option(name, value))
                     .ok_or("expected one value".to_owned())
             }
@@ -254,7 +254,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         if self.set.len() == before { Err(none.to_owned()) } else { Ok(()) }
     }
 
-    /// The arguments and the notes.
+    /// Applies flags that depend on others, and returns the arguments and the notes.
     pub(super) fn finish(
         mut self,
         flags: &[Typed],
@@ -265,16 +265,16 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         self.finish_filter(flags);
         self.finish_compression(flags, mistakes);
         if !self.passed_on.is_empty() {
-            let passed_on =
+            let options =
                 self.passed_on.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            let passed_on = options_file::format_options(&passed_on.collect::<Vec<_>>());
-            let _ = self.option("options", &format!("{passed_on:?}"));
+            let options = options_file::format_options(&options.collect::<Vec<_>>());
+            let _ = self.option("options", &format!("{options:?}"));
         }
         self.notes.extend(left_out_note(&self.left_out, &self.automatic));
         (self.set, self.notes)
     }
 
-    /// `db_bench` has other parameters of mixgraph by default.
+    /// Notes that mixgraph has its published parameters where `db_bench` has others by default.
     fn note_mixgraph(&mut self, flags: &[Typed]) {
         let is_named =
             last_value(flags, "benchmarks").is_some_and(|list| list.contains("mixgraph"));
@@ -289,7 +289,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         }
     }
 
-    /// The filter follows from two flags.
+    /// Sets the filter, which follows from two flags.
     fn finish_filter(&mut self, flags: &[Typed]) {
         let is_ribbon =
             last_value(flags, "use_ribbon_filter").is_some_and(|on| switch(on) == Ok(true));
@@ -299,7 +299,8 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         }
     }
 
-    /// No compression above a level, the chosen one from there on.
+    /// Sets the compression of each level: none before `min_level_to_compress`, then the chosen
+    /// one.
     fn finish_compression(&mut self, flags: &[Typed], mistakes: &mut Mistakes) {
         let Some(flag) = flags.iter().rfind(|flag| flag.name == "min_level_to_compress") else {
             return;
@@ -326,12 +327,12 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
     }
 }
 
-/// The last value of a flag, which counts.
+/// Returns the last value of a flag, which is the effective one.
 fn last_value<'t>(flags: &'t [Typed], name: &str) -> Option<&'t str> {
     flags.iter().rfind(|flag| flag.name == name).map(Typed::value)
 }
 
-/// One note of all flags that have no effect.
+/// Returns one note on all flags that have no effect; `None`: there are none.
 fn left_out_note(left_out: &[String], automatic: &[(String, &'static str)]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     let plain = left_out.iter().map(|name| format!("--{name}"));
@@ -345,7 +346,7 @@ fn left_out_note(left_out: &[String], automatic: &[(String, &'static str)]) -> O
         .then(|| format!("flags of db_bench without effect here: {}", names.join(", ")))
 }
 
-/// The word for a number.
+/// Returns the word for a number; numbers start at `first`.
 fn word_by_number(
     value: &str,
     first: usize,
@@ -368,7 +369,8 @@ fn refuse_unknown(typed: &Typed, mistakes: &mut Mistakes) {
     );
 }
 
-/// A name that a slip of the keys made of another: names that share a word are other things.
+/// Returns the name that was probably meant. At most two letters may differ, because names that
+/// share a word mean different things.
 pub(super) fn closest_name<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     closest(name, names).filter(|near| damerau_levenshtein(name, near) <= 2)
 }

@@ -8,58 +8,59 @@ use super::other_flags::OTHER_FLAGS;
 pub(super) enum Flag {
     /// An option of engine `rocksdb`, in the same unit.
     Option(&'static str),
-    /// The same; any negative number becomes 0.
+    /// An option as in `Option`; any negative number becomes 0.
     Least(&'static str),
-    /// The same; 0 keeps `RocksDB`'s default.
+    /// An option as in `Option`; 0 keeps `RocksDB`'s default.
     Positive(&'static str),
-    /// The same: on or off.
+    /// An option that is on or off.
     Switch(&'static str),
-    /// The same: one of two words, for off and on.
+    /// An option that is one of two words, for off and on.
     EitherWord(&'static str, [&'static str; 2]),
-    /// The same: one of these words, in the order of the flag's numbers, which start at this one.
+    /// An option that is one of these words, by the flag's number; numbers start at this one.
     Numbered(&'static str, usize, &'static [&'static str]),
-    /// The same: a power of two, or a negative number for `auto`.
+    /// An option that is a power of two; a negative number means `auto`.
     PowerOrAuto(&'static str),
-    /// The same: the flag is a share, the option is in percent.
+    /// An option in percent; the flag is a share.
     Percent(&'static str),
-    /// The kind of database, if it is on.
+    /// The option `transactions`, with this kind if the flag is on.
     Transactions(&'static str),
     /// A `RocksDB` option with this path, which the engine takes only in `options = "name=value"`.
     Own(&'static str),
-    /// The same; 0 is no setting.
+    /// A path as in `Own`; 0 sets nothing.
     OwnPositive(&'static str),
-    /// The same: on or off.
+    /// A path as in `Own`, on or off.
     OwnSwitch(&'static str),
-    /// The same: one of these words, in the order of the flag's numbers from 0.
+    /// A path as in `Own`, with one of these words by the flag's number from 0.
     OwnNumbered(&'static str, &'static [&'static str]),
-    /// The same: `RocksDB`'s word for each of the flag's.
+    /// A path as in `Own`, with `RocksDB`'s word for each word of the flag.
     OwnWords(&'static str, &'static [(&'static str, &'static str)]),
-    /// Several of them with these values, if it is on.
+    /// Several paths as in `Own` with these values, if the flag is on.
     OwnIf(&'static [(&'static str, &'static str)]),
     /// A key of the suite with a whole number.
     Count(&'static str),
     /// A key of the suite with a number.
     Number(&'static str),
-    /// More than one key.
+    /// More than one key of the suite.
     Work(Work),
-    /// Changes nothing here. Left out.
+    /// A flag that changes nothing here. It is left out.
     Harmless,
-    /// The same: on or off.
+    /// A switch that changes nothing here. It is left out.
     HarmlessSwitch,
-    /// The engine sets it by itself. Left out, with the reason.
+    /// A flag that the engine sets by itself. It is left out, with the reason.
     Automatic(&'static str),
-    /// Only with one of these values, which change nothing here. The text says why.
+    /// A flag that must have one of these values, which change nothing here. The text is the
+    /// reason.
     Only(&'static [&'static str], &'static str),
-    /// A switch that must have this value. The text says why.
+    /// A switch that must have this value. The text is the reason.
     OnlySwitch(bool, &'static str),
     /// A parameter of mixgraph, with its published value.
     Published(&'static str),
-    /// No equivalent, and the reason.
+    /// A flag without equivalent. The text is the reason.
     Nothing(&'static str),
 }
 
 impl Flag {
-    /// Whether gflags takes no word after it.
+    /// Returns whether the flag is a switch: gflags takes no word after it.
     pub(super) fn is_switch(&self) -> bool {
         use Flag::{
             EitherWord, HarmlessSwitch, OnlySwitch, OwnIf, OwnSwitch, Switch, Transactions,
@@ -98,9 +99,9 @@ pub(super) enum Work {
     Sync,
     DisableWal,
     ExistingDatabase,
-    /// `filter_policy` follows from it and from `bloom_bits`.
+    /// The flag that selects `filter_policy` together with `bloom_bits`.
     Ribbon,
-    /// `compression_per_level` follows from it, `num_levels` and `compression_type`.
+    /// The flag that sets `compression_per_level`, with `num_levels` and `compression_type`.
     MinLevelToCompress,
     /// Names of flags that may be unknown.
     UndefOk,
@@ -115,7 +116,7 @@ impl Work {
 
 /// The equivalent of a flag. None: `db_bench` has no such flag.
 pub(super) fn find(name: &str) -> Option<Flag> {
-    all().find(|(known, _)| *known == name).map(|(_, flag)| flag)
+    all().find(|(flag_name, _)| *flag_name == name).map(|(_, flag)| flag)
 }
 
 /// All known flags. Flags with the same name as their option are listed too: only flags with a

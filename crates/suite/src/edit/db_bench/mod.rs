@@ -32,7 +32,7 @@ const OPTIONS_FILE: &str = "options_file";
 /// gflags' flag that names a file of flags.
 const FLAG_FILE: &str = "flagfile";
 
-/// Files of flags that name each other would have no end.
+/// The deepest nesting of flag files: files that name each other would never end.
 const FLAG_FILES_DEEP: usize = 8;
 
 /// The options of engine `rocksdb` that flags of `db_bench` set, each once.
@@ -127,7 +127,7 @@ pub(crate) fn arguments(
     edits.finish(&flags, mistakes)
 }
 
-/// The flags of a text, with those of a flag file at its place.
+/// Returns the flags of a text, with each flag file replaced by its flags.
 fn with_flag_files(
     text: &str,
     option: &str,

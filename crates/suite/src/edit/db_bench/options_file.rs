@@ -12,7 +12,7 @@ const DEFAULTS: &str = include_str!("defaults.ini");
 /// The option that contains table options, in `RocksDB`'s own string form.
 const TABLE: &str = "block_based_table_factory";
 
-/// Why an unknown option is left out.
+/// The reason that an unknown option is left out.
 const VERSIONS: &str = "objects of a program, or not in the OPTIONS files of RocksDB 6.29.5, \
                         7.10.2, 8.11.4, 9.10.0, 10.10.1 and 11.8.1 that kvdyno knows";
 
@@ -36,7 +36,7 @@ pub(super) struct OptionsFile {
 }
 
 impl OptionsFile {
-    /// What became of the file at this path.
+    /// Returns notes on the effect of the file at this path.
     pub(super) fn notes(&self, path: &str) -> Vec<String> {
         let Self { version, options, passed_on, ignored, left_out, renamed } = self;
         let cached = options.iter().any(|(name, _)| *name == "block_cache");
@@ -73,9 +73,9 @@ enum Translation {
     Option(&'static str, String),
     PassOn,
     Ignore,
-    /// Nothing here can have it.
+    /// It has no equivalent here.
     LeaveOut,
-    /// At the default of the option with this name.
+    /// The old name of this option, at the option's default.
     OldName(&'static str),
 }
 
@@ -170,8 +170,8 @@ fn without_comment(line: &str) -> &str {
     end.map_or(line, |(index, _)| &line[..index])
 }
 
-/// The setting, or its members: `compression_opts={level=3;strategy=0;}`. Values of options without
-/// known members stay whole.
+/// Returns the setting, or its members: `compression_opts={level=3;strategy=0;}`. Values of options
+/// without known members stay whole.
 fn members<'t>(name: &str, value: &'t str, table: bool, defaults: &Defaults) -> Vec<Setting<'t>> {
     let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}'));
     let prefix = format!("{name}.");
@@ -217,8 +217,8 @@ impl OptionsFile {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
                 self.passed_on.push((path, unescape(value)));
             }
-            Err(Refusal::Value(wanted)) => {
-                mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(wanted);
+            Err(Refusal::Value(expected)) => {
+                mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(expected);
             }
             Err(Refusal::Unknown(near)) => {
                 let message = format!("unknown RocksDB option `{name}`");
@@ -267,7 +267,7 @@ fn translate(
     }
 }
 
-/// Objects of a program, and old names of options.
+/// Translates objects of a program and old names of options; `None`: it is neither.
 fn object_or_old_name(name: &str, value: &str) -> Option<Result<Translation, String>> {
     Some(match (name, value) {
         ("listeners", "" | "{}") => Ok(Translation::Ignore),
@@ -283,7 +283,7 @@ fn object_or_old_name(name: &str, value: &str) -> Option<Result<Translation, Str
     })
 }
 
-/// Options with another name or form here, and options that the run sets itself.
+/// Translates options with another name or form here, and options that the run sets itself.
 fn translate_renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
     let option = |name, value: &str| Ok(Translation::Option(name, value.to_owned()));
     let whole = |name, number: f64| match number {
@@ -351,7 +351,7 @@ fn translate_renamed(name: &str, value: &str) -> Option<Result<Translation, Stri
     })
 }
 
-/// A compression type by its name here.
+/// Returns the name of a compression type here.
 fn translate_compression(name: &str, value: &str) -> Result<String, String> {
     let words = [
         ("kNoCompression", "none"),
@@ -368,7 +368,7 @@ fn translate_compression(name: &str, value: &str) -> Result<String, String> {
     })
 }
 
-/// Versions before 7 write the kind of filter without its bits.
+/// Translates a filter. Versions before 7 write only its kind without the bits.
 fn filter(value: &str) -> Result<Translation, String> {
     let bits = value.strip_prefix("bloomfilter:").and_then(|rest| rest.split(':').next());
     match (value, bits.and_then(|bits| bits.parse::<u64>().ok())) {
@@ -384,13 +384,13 @@ fn filter(value: &str) -> Result<Translation, String> {
     }
 }
 
-/// Equal as text or as numbers: `0.0` is `0`.
+/// Returns whether two values are equal as text or as numbers: `0.0` is `0`.
 pub(super) fn equal(value: &str, other: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     value == other || number(value).is_some_and(|value| Some(value) == number(other))
 }
 
-/// A value without the backslashes that a file needs before `:` and `#`.
+/// Removes the backslashes that a file needs before `:` and `#`.
 fn unescape(value: &str) -> String {
     let mut text = String::new();
     let mut letters = value.chars();
@@ -407,7 +407,7 @@ fn unescape(value: &str) -> String {
     text
 }
 
-/// Options in `RocksDB`'s own string form; members of one option are nested once.
+/// Formats options in `RocksDB`'s own string form; members of one option are grouped in braces.
 pub(super) fn format_options(options: &[(&str, &str)]) -> String {
     let mut text: Vec<String> = Vec::new();
     let mut done: Vec<&str> = Vec::new();

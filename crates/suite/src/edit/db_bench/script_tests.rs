@@ -1,4 +1,4 @@
-//! Lines as they stand in shell scripts, flag files, and files of other versions.
+//! Tests of command lines from shell scripts, of flag files, and of files of other versions.
 
 use super::tests::{SUITE, refusal, refused, set, set_with};
 use super::*;
@@ -7,7 +7,7 @@ use crate::{Overrides, Suite};
 /// The suite `db_bench` itself.
 const BUILT_IN: &str = include_str!("../../../../../suites/db_bench.toml");
 
-/// Notes about a line for the built-in suite.
+/// Returns the notes on a command line for the built-in suite, or the mistakes.
 pub(super) fn notes(line: &str, phases: &[&str]) -> Result<Vec<String>, String> {
     let overrides = Overrides {
         db_bench: vec![line.to_owned()],
@@ -62,7 +62,7 @@ fn a_mistake_does_not_repeat_the_command_line() {
     let refusal = refusal(&format!("./db_bench {many} --blok_size=77 {many} --wrong_flag=78"));
     assert!(refusal.len() < 1500, "{} bytes: {refusal}", refusal.len());
     assert!(!refusal.contains("--block_size=3"), "{refusal}");
-    // Other things are not offered in place of what db_bench does not have.
+    // Names that only share words are not offered in place of an unknown flag.
     let refusal = super::tests::refusal("--arena_block_sizes_of_all=1 --sync_writes_twice=1");
     assert!(!refusal.contains("did you mean"), "{refusal}");
 }
@@ -137,8 +137,8 @@ fn threads_of_a_fill_load() {
     assert!(set.contains(&"phases.fillrandom.threads=8".to_owned()), "{set:?}");
     assert!(notes(line, &[]).unwrap().iter().any(|note| note.contains("write `num` records")));
     // db_bench runs these with one thread.
-    let one = super::tests::set("--benchmarks=filluniquerandom --threads=8").unwrap();
-    assert!(one.iter().all(|set| !set.ends_with(".threads=8")), "{one:?}");
+    let set = super::tests::set("--benchmarks=filluniquerandom --threads=8").unwrap();
+    assert!(set.iter().all(|set| !set.ends_with(".threads=8")), "{set:?}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_rate_of_nothing_is_no_rate() {
     has(limit, "phases.readwhilewriting.role.writer.rate={ bytes_per_s = 2097152 }");
     has(limit, "phases.overwrite.role.writers.rate={ bytes_per_s = 2097152 }");
     has("--writes_per_second=9", "phases.readwhilewriting.role.writer.rate={ per_second = 9 }");
-    // 0 is no limit of its own, whatever stands first.
+    // 0 does not cancel the other flag's limit, whatever their order.
     let limited = "phases.readwhilewriting.role.writer.rate={ bytes_per_s = 1000 }";
     has("--benchmark_write_rate_limit=1000 --writes_per_second=0", limited);
     has("--writes_per_second=0 --benchmark_write_rate_limit=1000", limited);
@@ -236,7 +236,7 @@ fn options_of_rocksdb_are_handed_on() {
     refused("--checksum_type=9", &["0 (kNoChecksum)"]);
 }
 
-/// The files of this program's versions have each of them.
+/// Every option that is passed on occurs in the OPTIONS file of a known version.
 #[test]
 fn options_that_are_handed_on_are_known_to_rocksdb() {
     let defaults = include_str!("defaults.ini");

@@ -24,7 +24,7 @@ name = "rocksdb"
 label = "two"
 "#;
 
-/// As written by `RocksDB` for databases with other options than the defaults.
+/// Files by name; the first two were written by `RocksDB` for databases with non-default options.
 const FILES: [(&str, &str); 5] = [
     ("OPTIONS-9.10.0", include_str!("../../../../../fixtures/options/OPTIONS-9.10.0")),
     ("OPTIONS-6.29.5", include_str!("../../../../../fixtures/options/OPTIONS-6.29.5")),
@@ -53,12 +53,12 @@ const WRONG: &str = r#"# By hand.
 write_buffer_size
 "#;
 
-/// The arguments for flags, or the mistakes.
+/// Returns the arguments for these flags, or the mistakes.
 pub(super) fn set(flags: &str) -> Result<Vec<String>, String> {
     set_with(SUITE, flags)
 }
 
-/// The same for another suite.
+/// Returns the arguments for these flags and another suite, or the mistakes.
 pub(super) fn set_with(text: &str, flags: &str) -> Result<Vec<String>, String> {
     let mut source = Source::new("suite.toml", text);
     let mut mistakes = Mistakes::default();
@@ -76,7 +76,7 @@ pub(super) fn set_with(text: &str, flags: &str) -> Result<Vec<String>, String> {
     mistakes.into_result(&source).map(|()| set).map_err(|error| error.render(false))
 }
 
-/// The mistakes, each line's spaces as one.
+/// Returns the mistakes, with all white space collapsed to single spaces.
 pub(super) fn refusal(flags: &str) -> String {
     set(flags).unwrap_err().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -23,8 +23,8 @@ impl Typed {
 /// The dashes that word processors and web pages make of `-` and `--`.
 const DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
 
-/// The flags in a text: a command line from a shell script, or a file with comments and one flag
-/// per line. In messages each flag stands on a line of its own, without the others.
+/// Returns the flags in a text: a command line from a shell script, or a file with comments and one
+/// flag per line. Messages show each flag on a line of its own, without the others.
 pub(super) fn parse(
     text: &str,
     option: &str,
@@ -49,12 +49,12 @@ pub(super) fn parse(
             }
             None => (flag.to_owned(), None),
         };
-        let shown = match &value {
+        let flag_text = match &value {
             Some(value) => format!("--{name}={value}"),
             None => format!("--{name}"),
         };
-        let start = source.add(option, &shown);
-        flags.push(Typed { name, value, span: start..start + shown.len() });
+        let start = source.add(option, &flag_text);
+        flags.push(Typed { name, value, span: start..start + flag_text.len() });
     }
     flags
 }
@@ -69,13 +69,13 @@ fn expected_flag(word: &str) -> &'static str {
     }
 }
 
-/// gflags: a flag without `=` takes the next word, unless it is a switch.
+/// Returns whether a flag without `=` takes the next word, as in gflags: all but switches do.
 fn takes_value(name: &str) -> bool {
     let off = name.strip_prefix("no").is_some_and(|name| find(name).is_some());
     !off && find(name).is_none_or(|flag| !flag.is_switch())
 }
 
-/// A negative number is a value.
+/// Returns whether a word begins a flag; a negative number is a value.
 fn begins_flag(word: &str) -> bool {
     let letter = word.trim_start_matches('-').chars().next();
     word.starts_with('-') && letter.is_some_and(|letter| !letter.is_ascii_digit())

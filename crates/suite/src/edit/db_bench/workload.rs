@@ -17,7 +17,7 @@ const WRITERS: [(&str, &str); 5] = [
     ("seekrandomwhilewriting", "writer"),
 ];
 
-/// Phases that read nothing: `--reads` says nothing about them.
+/// Phases that read nothing: `--reads` does not apply to them.
 const WRITE_ONLY: [&str; 2] = ["overwrite", "deleterandom"];
 
 /// Phases that read with `benchmark_read_rate_limit`.
@@ -40,9 +40,9 @@ pub(super) struct Workload {
     write_bytes_per_s: Option<u64>,
     writes_per_s: Option<u64>,
     phases: Option<Phases>,
-    /// `--benchmarks` was refused: what follows from it would be refused again.
+    /// `--benchmarks` was refused: flags that depend on it are not refused again.
     is_refused: bool,
-    /// `--use_existing_db`, where it is on.
+    /// The position of `--use_existing_db`; none: it is off.
     existing: Option<Span>,
     logged: Option<bool>,
     synced: Option<bool>,
@@ -59,9 +59,9 @@ impl FlagEdits<'_, '_> {
         };
         match work {
             Work::Benchmarks if self.phases_override.is_empty() => {
-                let phases = Phases::read(value, self.suite).map_err(|(name, wanted)| {
+                let phases = Phases::read(value, self.suite).map_err(|(name, expected)| {
                     self.workload.is_refused = true;
-                    format!("found `{name}`, {wanted}")
+                    format!("found `{name}`, {expected}")
                 })?;
                 self.set.push(format!("run.phases={:?}", phases.names));
                 self.workload.phases = Some(phases);
@@ -140,7 +140,7 @@ impl FlagEdits<'_, '_> {
         Ok(())
     }
 
-    /// Applies what depends on several flags of the workload.
+    /// Applies settings that depend on several flags of the workload.
     pub(super) fn finish_workload(&mut self, mistakes: &mut Mistakes) {
         let workload = std::mem::take(&mut self.workload);
         if workload.is_refused {
@@ -188,20 +188,21 @@ impl FlagEdits<'_, '_> {
             let names = phases.settles.join(", ");
             self.notes.push(format!("db_bench's {names}: `settle` waits for the engine instead"));
         }
-        // It compacts everything.
+        // With this option `settle` compacts everything, as these benchmarks do.
         if phases.settles.iter().any(|name| name == "compact" || name == "compactall") {
             let _ = self.option("settle", "compact");
         }
     }
 
-    /// Whether the phases find a database: of a load, or of the suite's own.
+    /// Returns whether the phases have data: from a load, or from the user's own database.
     fn has_data(&self, phases: &[String]) -> bool {
         let data = self.suite.get("data").and_then(|data| data.get_ref().as_table());
         benchmarks::has_load(self.suite, phases)
             || data.is_some_and(|data| data.contains_key("from"))
     }
 
-    /// In `db_bench`, each thread of a fill writes `num` keys.
+    /// Sets the threads of fills. A note tells that they share `num` records: in `db_bench`, each
+    /// thread writes `num` keys.
     fn load_with_threads(&mut self, threads: u64, phases: &[String]) {
         if threads < 2 {
             return;
@@ -216,11 +217,11 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// The rates of writers: 0 is no limit, and leaves that of the other flag.
+    /// Sets the rates of writers: 0 is no limit, and keeps the other flag's limit.
     fn set_write_rates(&mut self, workload: &Workload) {
         let (bytes, operations) = (workload.write_bytes_per_s, workload.writes_per_s);
         for (phase, role) in WRITERS {
-            // The second limit is of the writer beside readers alone.
+            // Only a writer beside readers has a limit of operations.
             let operations = operations.filter(|_| role == "writer");
             let rate = match (operations, bytes) {
                 (Some(operations @ 1..), _) => format!("{{ per_second = {operations} }}"),
@@ -232,7 +233,7 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// The ends of phases. In `db_bench` a duration overrides counts of operations.
+    /// Sets the ends of phases. In `db_bench` a duration overrides counts of operations.
     fn end_phases(&mut self, workload: &Workload, phases: &[String], mistakes: &mut Mistakes) {
         if workload.duration > 0 {
             self.set_measured("duration", &format!("{}s", workload.duration), "operations");
@@ -251,9 +252,9 @@ impl FlagEdits<'_, '_> {
             return;
         }
         let Workload { reads, writes, deletes, .. } = workload;
-        // Each thread does so many: of several numbers of them, the most.
+        // Counts are per thread; a sweep of thread counts takes its largest.
         let threads = workload.threads.or(self.threads_override.iter().max().map(|n| (*n).into()));
-        // db_bench has one thread by default; a suite may have several numbers of them.
+        // db_bench has one thread by default; a suite may sweep several thread counts.
         if threads.is_none() && [reads, writes, deletes].into_iter().any(Option::is_some) {
             self.set.push("run.threads=[1]".to_owned());
             self.notes.push("one thread, as db_bench without --threads".to_owned());
@@ -289,7 +290,7 @@ impl FlagEdits<'_, '_> {
         }
     }
 
-    /// The end of a named phase by a count of operations.
+    /// Ends a named phase after a count of operations.
     fn set_operations(&mut self, phase: &str, count: &str) {
         for (key, value) in [("duration", ""), ("windows", ""), ("operations", count)] {
             self.set_phase_key(phase, &format!("{key}={value}"));
@@ -317,7 +318,7 @@ impl FlagEdits<'_, '_> {
         self.set.extend(set.map(|(key, value)| format!("{path}.{key}={value}")));
     }
 
-    /// The paths of the suite's phases with these kinds.
+    /// Returns the paths of the suite's phases with these kinds.
     fn phases(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let is = |phase: &DeValue<'_>| {
             let kind = phase.as_table().and_then(|table| get_str(table, "kind"));
@@ -326,12 +327,12 @@ impl FlagEdits<'_, '_> {
         let listed = self.suite.get("phase").and_then(|phases| phases.get_ref().as_array());
         let listed = listed.into_iter().flat_map(|phases| phases.iter()).enumerate();
         let listed = listed.filter(|(_, phase)| is(phase.get_ref()));
-        let named = self.suite.get("phases").and_then(|phases| phases.get_ref().as_table());
-        let named = named.into_iter().flat_map(|phases| phases.iter());
-        let named = named.filter(|(_, phase)| is(phase.get_ref()));
+        let named_phases = self.suite.get("phases").and_then(|phases| phases.get_ref().as_table());
+        let named_phases = named_phases.into_iter().flat_map(|phases| phases.iter());
+        let named_phases = named_phases.filter(|(_, phase)| is(phase.get_ref()));
         listed
             .map(|(index, _)| format!("phase.{index}"))
-            .chain(named.map(|(name, _)| format!("phases.{}", name.get_ref())))
+            .chain(named_phases.map(|(name, _)| format!("phases.{}", name.get_ref())))
             .collect()
     }
 }

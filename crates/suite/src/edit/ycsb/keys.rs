@@ -37,7 +37,7 @@ const KNOWN: [&str; 33] = [
     "dotransactions",
 ];
 
-/// Properties that say what YCSB reports, how it names things, or where a store is.
+/// Properties without effect here: YCSB's reports, its names for things, and the store's location.
 const HARMLESS: [&str; 23] = [
     "table",
     "columnfamily",
@@ -69,14 +69,14 @@ const HARMLESS: [&str; 23] = [
 pub(super) enum Effect {
     /// It changes the suite, or is refused.
     Workload,
-    /// None here.
+    /// It has no effect here.
     Harmless,
     /// YCSB has no such property.
     Unknown,
 }
 
-/// The effect of a property. One with a dot belongs to YCSB's measurements or to the client of a
-/// store: `hdrhistogram.percentiles`, `redis.host`.
+/// Returns the effect of a property. A name with a dot belongs to YCSB's measurements or to the
+/// client of a store: `hdrhistogram.percentiles`, `redis.host`.
 pub(super) fn effect(name: &str) -> Effect {
     if KNOWN.contains(&name) {
         Effect::Workload

@@ -1,5 +1,5 @@
 //! `--set-ycsb "-P workloads/workloada -p recordcount=1000000"`: changes a suite by properties of
-//! YCSB. They become the suite's data and its one measured phase, as values of `--set`.
+//! YCSB. The properties become the suite's data and its one measured phase, as values of `--set`.
 
 mod keys;
 mod properties;
@@ -43,7 +43,7 @@ pub(crate) fn arguments(
     if overrides.ycsb.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let (mut of_files, mut typed, mut file_name) = (Vec::new(), Vec::new(), None);
+    let (mut from_files, mut typed, mut file_name) = (Vec::new(), Vec::new(), None);
     for text in &overrides.ycsb {
         for word in properties::parse_line(text, source, mistakes) {
             match word {
@@ -56,7 +56,7 @@ pub(crate) fn arguments(
                         continue;
                     };
                     let start = source.add(&path, text);
-                    of_files.extend(properties::parse_file(text, start));
+                    from_files.extend(properties::parse_file(text, start));
                     file_name = Some(path);
                 }
             }
@@ -64,7 +64,7 @@ pub(crate) fn arguments(
     }
     // As in YCSB, the command line overrides files, and a later one an earlier.
     let mut last: Vec<Property> = Vec::new();
-    for property in of_files.into_iter().chain(typed) {
+    for property in from_files.into_iter().chain(typed) {
         last.retain(|other| other.name != property.name);
         last.push(property);
     }

@@ -42,11 +42,11 @@ pub(super) fn parse_file(text: &str, start: usize) -> Vec<Property> {
     properties
 }
 
-/// Java's blanks.
+/// The blanks of Java's property files.
 const BLANK: [char; 3] = [' ', '\t', '\u{c}'];
 
-/// The first line of a text with its continuations, without the last line break, and the bytes up
-/// to the next line. A comment and an empty line have no continuation.
+/// Returns the first line of a text with its continuations, without the last line break, and the
+/// bytes up to the next line. A comment and an empty line have no continuation.
 fn logical_line(text: &str) -> (&str, usize) {
     let is_comment = text.trim_start_matches(BLANK).starts_with(['#', '!']);
     let mut end = 0;
@@ -64,12 +64,12 @@ fn logical_line(text: &str) -> (&str, usize) {
     }
 }
 
-/// Whether a line ends with a backslash that no other one escapes.
+/// Returns whether a line ends with a backslash that no other one escapes.
 fn is_odd(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }
 
-/// Name and value, both with escapes: the name ends at `=`, `:` or a blank.
+/// Splits a line into name and value, both with escapes: the name ends at `=`, `:` or a blank.
 fn split_property(line: &str) -> (&str, &str) {
     let mut is_escaped = false;
     let end = line.find(|letter: char| {
@@ -83,7 +83,7 @@ fn split_property(line: &str) -> (&str, &str) {
     (&line[..end], value.trim_start_matches(BLANK))
 }
 
-/// A text without escapes and continuations. A wrong `\u` stays as it is.
+/// Removes escapes and continuations from a text. An invalid `\u` stays as it is.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut letters = text.chars();
@@ -135,11 +135,11 @@ const OPTIONS: [(&str, Option<&str>); 7] = [
 /// effect here.
 const SWITCHES: [(&str, Option<bool>); 3] = [("s", None), ("t", Some(true)), ("load", Some(false))];
 
-/// What a client does after the load: its requests, or nothing.
+/// The property that selects the client's requests (true) or only the load (false).
 const TRANSACTIONS: &str = "dotransactions";
 
-/// The files and properties of a command line, as `bin/ycsb run rocksdb -P workloads/workloada -p
-/// recordcount=1000000 -threads 4`, or of properties alone.
+/// Returns the files and properties of a command line, such as `bin/ycsb run rocksdb -P
+/// workloads/workloada -p recordcount=1000000 -threads 4`, or of properties alone.
 pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Word> {
     let is_program = |word: &String| !word.starts_with('-') && !word.contains('=');
     let mut words = shell_words(text).into_iter().peekable();
@@ -152,17 +152,17 @@ pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistake
     }
     while let Some(word) = words.next() {
         let option = word.strip_prefix('-').map(|name| name.trim_start_matches('-'));
-        let switch = option.and_then(|name| SWITCHES.iter().find(|(known, _)| *known == name));
+        let switch = option.and_then(|name| SWITCHES.iter().find(|(other, _)| *other == name));
         if let Some((_, has_transactions)) = switch {
             parts.extend(has_transactions.map(|has| transactions(has, &word, source)));
             continue;
         }
         let value = if option.is_some() { words.next() } else { None };
-        let shown = value.as_ref().map_or(word.clone(), |value| format!("{word} {value}"));
-        let start = source.add(OPTION, &shown);
-        let span = start..start + shown.len();
-        let known = option.and_then(|name| OPTIONS.iter().find(|(known, _)| *known == name));
-        match (option, &value, known) {
+        let option_text = value.as_ref().map_or(word.clone(), |value| format!("{word} {value}"));
+        let start = source.add(OPTION, &option_text);
+        let span = start..start + option_text.len();
+        let entry = option.and_then(|name| OPTIONS.iter().find(|(other, _)| *other == name));
+        match (option, &value, entry) {
             (Some("P"), Some(file), _) => parts.push(Word::File(file.clone(), span)),
             (Some(_), Some(_), Some((_, None))) => {}
             (Some(_), Some(value), Some((_, Some(name)))) => {
@@ -171,7 +171,7 @@ pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistake
             }
             (Some("p"), Some(pair), _) => parts.extend(property(pair, span, mistakes)),
             (None, ..) => parts.extend(property(&word, span, mistakes)),
-            (Some(_), None, known) if known.is_some() || matches!(option, Some("p" | "P")) => {
+            (Some(_), None, entry) if entry.is_some() || matches!(option, Some("p" | "P")) => {
                 mistakes.at(&span, format!("`{word}` has no value")).label("expected a value");
             }
             (Some(_), ..) => {
@@ -183,14 +183,14 @@ pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistake
     parts
 }
 
-/// The property that a word of the command line stands for.
+/// Returns the property `dotransactions` for a word of the command line, such as `-t`.
 fn transactions(has: bool, word: &str, source: &mut Source) -> Word {
     let start = source.add(OPTION, word);
     let (name, value) = (TRANSACTIONS.to_owned(), has.to_string());
     Word::Property(Property { name, value, span: start..start + word.len() })
 }
 
-/// `name=value`.
+/// Parses `name=value`.
 fn property(pair: &str, span: Span, mistakes: &mut Mistakes) -> Option<Word> {
     let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let mistake = mistakes.at(&span, format!("`{pair}` sets no property"));

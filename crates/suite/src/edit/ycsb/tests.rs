@@ -1,4 +1,4 @@
-//! Property files and command lines, property by property.
+//! Tests of property files and command lines, property by property.
 
 use super::properties::{Property, Word, parse_file, parse_line};
 use super::*;
@@ -48,7 +48,7 @@ fn overrides(lines: &[&str]) -> Overrides {
     }
 }
 
-/// The arguments and notes for a command line.
+/// Returns the arguments and notes for a command line, or the mistakes.
 fn translate(text: &str, lines: &[&str]) -> Result<(Vec<String>, Vec<String>), String> {
     let mut source = Source::new("suite.toml", text);
     let mut mistakes = Mistakes::default();
@@ -69,12 +69,12 @@ fn refused(line: &str, words: &[&str]) {
     assert!(words.iter().all(|words| refusal.contains(words)), "{refusal}");
 }
 
-/// The phase that a command line makes.
+/// Returns the argument that defines the phase of a command line.
 fn phase(line: &str) -> String {
     set(line).into_iter().find(|set| set.starts_with("phases.run=")).unwrap()
 }
 
-/// A suite's one measured phase in its plan of the types, as it was read.
+/// Parses a suite with these properties; panics with its mistakes.
 fn parsed(text: &str, lines: &[&str]) -> Suite {
     Suite::parse("suite.toml", text, &overrides(lines)).unwrap_or_else(|error| {
         panic!("{}", error.render(false));
@@ -193,7 +193,7 @@ fn the_last_value_counts() {
     assert!(set.contains(&"data.records=6".to_owned()), "{set:?}");
 }
 
-/// Each distribution is one of the suite's, as-written and as-run.
+/// Each distribution has its equal in a suite, as written and as run.
 #[test]
 fn every_request_distribution_has_its_equal() {
     let keys = [
@@ -255,8 +255,8 @@ fn fields_are_one_value() {
     assert_eq!(length("a.b=c"), "1000");
     assert_eq!(length("fieldcount=3 fieldlength=7"), "21");
     let uniform = "fieldlengthdistribution=uniform";
-    let one = format!("{uniform} fieldcount=1 minfieldlength=10");
-    assert_eq!(length(&one), "{ uniform = { min = 10, max = 100 } }");
+    let one_field = format!("{uniform} fieldcount=1 minfieldlength=10");
+    assert_eq!(length(&one_field), "{ uniform = { min = 10, max = 100 } }");
     // Each of ten lengths from 1 to 100 has the mean 50.5 and the variance 9999/12.
     assert_eq!(
         length(uniform),
@@ -280,7 +280,7 @@ fn ordered_keys_have_their_length() {
     has("recordcount=1000", ["data.key_format=ycsb", "data.key_order=", "data.key_bytes="]);
     let ordered = "recordcount=1000 insertorder=ordered";
     has(ordered, ["data.key_format=", "data.key_order=ordered", "data.key_bytes=7"]);
-    // Those that are inserted have a digit more.
+    // Inserted keys have one more digit.
     let inserted = format!("{ordered} operationcount=20 insertproportion=0.1");
     has(&inserted, ["data.key_format=", "data.key_order=ordered", "data.key_bytes=8"]);
     refused("insertorder=ordered", &["`insertorder` cannot be `ordered`", "`recordcount` beside"]);
@@ -311,7 +311,7 @@ fn what_has_no_equal_is_refused_at_its_line() {
     refused("-P wrong", &["[wrong:2:1]", "`readproportion` cannot be `lots`"]);
     refused("recrodcount=5", &["no property `recrodcount`", "did you mean `recordcount`?"]);
     refused("workload=site.ycsb.workloads.RestWorkload", &["expected site.ycsb.workloads.Core"]);
-    // Its own properties are no further mistakes.
+    // The properties of that other class are not reported as well.
     let series = "workload=site.ycsb.workloads.TimeSeriesWorkload tagcount=4";
     let refusal = translate(SUITE, &[series]).unwrap_err();
     assert!(!refusal.contains("tagcount`"), "{refusal}");

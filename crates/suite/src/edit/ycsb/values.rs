@@ -20,8 +20,7 @@ impl<'p> Values<'p> {
         self.properties.iter().find(|property| property.name == name)
     }
 
-    /// A number at least as large as `least`, or the default where the property is missing or
-    /// wrong.
+    /// Returns a number of at least `least`, or the default if the property is missing or invalid.
     pub(super) fn number<N>(&self, name: &str, least: N, default: N, mistakes: &mut Mistakes) -> N
     where
         N: FromStr + PartialOrd + Display + Copy,
@@ -36,7 +35,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// A share from 0 to 1.
+    /// Returns a share from 0 to 1, or the default if the property is missing or invalid.
     pub(super) fn share(&self, name: &str, default: f64, mistakes: &mut Mistakes) -> f64 {
         let Some(property) = self.get(name) else { return default };
         match property.value.trim().parse::<f64>() {
@@ -48,12 +47,12 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// True or false: Java reads any other word as false.
+    /// Returns a switch: as in Java, any word but "true" is false.
     pub(super) fn switch(&self, name: &str, default: bool) -> bool {
         self.get(name).map_or(default, |property| property.value.eq_ignore_ascii_case("true"))
     }
 
-    /// One of these words; the first is the default.
+    /// Returns one of these words; the first is the default.
     pub(super) fn choice<'w>(
         &self,
         name: &str,

@@ -17,7 +17,7 @@ const LENGTHS_MAX: u64 = 1000;
 /// The measured phase of a command line without files.
 const PHASE: &str = "run";
 
-/// The time of a phase whose duration `--duration` replaces.
+/// The duration of a phase until `--duration` replaces it.
 const REPLACED: &str = "60s";
 
 /// The packages of `CoreWorkload`, the new one and the old one.
@@ -44,7 +44,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         Self { values, mistakes, set: Vec::new(), notes: Vec::new() }
     }
 
-    /// The arguments and the notes.
+    /// Translates all properties and returns the arguments and the notes.
     pub(super) fn edits(
         mut self,
         suite: &DeTable<'_>,
@@ -85,7 +85,8 @@ impl<'p, 'm> Workload<'p, 'm> {
         (self.set, self.notes)
     }
 
-    /// Another class has other properties, so they are not read.
+    /// Returns whether the workload is `CoreWorkload`. Another class has other properties, so they
+    /// are not read.
     fn has_class(&mut self) -> bool {
         let class = self.values.get("workload");
         let other = class.filter(|class| !CLASSES.contains(&class.value.as_str()));
@@ -158,15 +159,15 @@ impl<'p, 'm> Workload<'p, 'm> {
         self.set.push(format!("data.key_bytes={bytes}"));
     }
 
-    /// Records that the requests are expected to insert.
+    /// Returns the number of records that the requests are expected to insert.
     fn inserts(&self) -> u64 {
-        let mut read_again = Mistakes::default();
-        let operations = self.values.number("operationcount", 0, 0_u64, &mut read_again);
-        let share = self.values.number("insertproportion", 0.0, 0.0, &mut read_again);
+        let mut reported_elsewhere = Mistakes::default();
+        let operations = self.values.number("operationcount", 0, 0_u64, &mut reported_elsewhere);
+        let share = self.values.number("insertproportion", 0.0, 0.0, &mut reported_elsewhere);
         (operations as f64 * share) as u64
     }
 
-    /// The length of a value, which holds all fields of a record.
+    /// Returns the length of a value, which holds all fields of a record.
     fn field_bytes(&mut self) -> Option<String> {
         let fields = self.values.number("fieldcount", 1, 10_u64, self.mistakes);
         let most = self.values.number("fieldlength", 1, 100_u64, self.mistakes);
@@ -184,7 +185,7 @@ impl<'p, 'm> Workload<'p, 'm> {
             ("uniform", _) if fields == 1 => {
                 Some(format!("{{ uniform = {{ min = {least}, max = {most} }} }}"))
             }
-            // The sum of many equal lengths.
+            // The sum of many independent lengths is nearly normal.
             ("uniform", _) => {
                 let mean = (fields * (least + most)).div_ceil(2);
                 let variance = fields as f64 * ((lengths * lengths) as f64 - 1.0) / 12.0;
@@ -214,7 +215,8 @@ impl<'p, 'm> Workload<'p, 'm> {
         }
     }
 
-    /// The requests with their shares. An update of one field of several reads the record first.
+    /// Returns the requests with their shares. An update of one field of several reads the record
+    /// first.
     fn mix(&mut self) -> Mix {
         let fields = self.values.number("fieldcount", 1, 10_u64, &mut Mistakes::default());
         let is_whole = fields == 1 || self.values.switch("writeallfields", false);
@@ -243,7 +245,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         Mix { list: list.join(", "), inserts: inserts > 0.0 }
     }
 
-    /// The number of records of a scan.
+    /// Returns the number of records of a scan.
     fn scan_length(&mut self) -> String {
         let least = self.values.number("minscanlength", 1, 1_u64, self.mistakes);
         let most = self.values.number("maxscanlength", least, 1000.max(least), self.mistakes);
@@ -262,7 +264,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         }
     }
 
-    /// The measured phase, after the suite's phases before its first measured one.
+    /// Sets the measured phase, which follows the suite's phases before its first measured one.
     fn set_phases(
         &mut self,
         suite: &DeTable<'_>,
@@ -271,7 +273,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         overrides: &Overrides,
     ) {
         let kinds = phase_kinds(suite);
-        let kind = |name: &str| kinds.iter().find(|(known, _)| known == name);
+        let kind = |name: &str| kinds.iter().find(|(other, _)| other == name);
         let name = phase_name(file).filter(|name| kind(name).is_none());
         let name = name.unwrap_or_else(|| PHASE.to_owned());
         let is_measured = |name: &str| kind(name).is_some_and(|(_, kind)| kind == "measure");
@@ -298,7 +300,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         }
     }
 
-    /// `operations` and `duration` of the phase.
+    /// Returns `operations` and `duration` of the phase.
     fn ends(&mut self, overrides: &Overrides) -> String {
         let operations = self.values.number("operationcount", 0, 0_u64, self.mistakes);
         let seconds = self.values.number("maxexecutiontime", 0, 0_u64, self.mistakes);
@@ -319,7 +321,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         if ends.is_empty() { format!(", duration = \"{REPLACED}\"") } else { ends }
     }
 
-    /// The distribution of keys: as it is described, and as YCSB draws it.
+    /// Returns the distribution of keys: as described, and as YCSB draws it.
     fn key_choice(&mut self, mix: &Mix, is_counted: bool) -> (String, String) {
         let words = ["uniform", "zipfian", "latest", "sequential", "exponential", "hotspot"];
         let distribution = self.values.choice("requestdistribution", &words, self.mistakes);
@@ -327,12 +329,12 @@ impl<'p, 'm> Workload<'p, 'm> {
         match distribution {
             "zipfian" => {
                 let domain = if is_counted { "predicted" } else { "loaded" };
-                let written = format!("distribution = \"zipf\", theta = {THETA}");
-                let run = format!(
+                let as_written = format!("distribution = \"zipf\", theta = {THETA}");
+                let as_run = format!(
                     "distribution = \"gray_zipf\", theta = {THETA}, items = 1e10, \
                      spread = \"fnv\", domain = \"{domain}\""
                 );
-                (written, run)
+                (as_written, as_run)
             }
             "latest" => {
                 let keys = format!("distribution = \"latest\", theta = {THETA}");
@@ -368,7 +370,7 @@ impl<'p, 'm> Workload<'p, 'm> {
     }
 }
 
-/// Lengths by Zipf's law, the shortest the most frequent.
+/// Returns lengths by Zipf's law; the shortest is the most frequent.
 fn zipfian(least: u64, most: u64) -> String {
     let weights = (least..=most).map(|length| {
         let rank = (length - least + 1) as f64;
@@ -377,7 +379,7 @@ fn zipfian(least: u64, most: u64) -> String {
     format!("{{ empirical = [{}] }}", weights.collect::<Vec<_>>().join(", "))
 }
 
-/// The name of a phase from that of a file, if it can be one.
+/// Returns the name of a phase made from a file's name, if it is valid.
 fn phase_name(file: Option<&str>) -> Option<String> {
     let name = file?.rsplit('/').next()?;
     let name = name.split('.').next()?.to_ascii_lowercase();

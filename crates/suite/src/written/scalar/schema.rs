@@ -7,7 +7,7 @@ use super::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// The schema of a scalar.
+/// Implements the schema of a scalar.
 macro_rules! scalar_schema {
     ($type:ty, $name:literal, $description:literal, $($json:tt)+) => {
         impl schemars::JsonSchema for $type {
@@ -25,7 +25,7 @@ macro_rules! scalar_schema {
 }
 pub(crate) use scalar_schema;
 
-/// The schema of what can be written in two ways: as a plain value, or as a table.
+/// Implements the schema of a type that can be written in two ways: as a plain value or as a table.
 macro_rules! either_schema {
     ($type:ty, $name:literal, $description:literal, $($one:ty: $of_one:literal),+) => {
         impl schemars::JsonSchema for $type {
@@ -155,7 +155,7 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let one = generator.subschema_for::<T>();
-        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        let item = generator.subschema_for::<T>();
+        json_schema!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 1 }] })
     }
 }

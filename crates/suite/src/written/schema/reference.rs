@@ -1,4 +1,4 @@
-//! The reference of the suite language, `docs/suite-reference.md`, made from the JSON Schema.
+//! The reference of the suite language, `docs/suite-reference.md`, generated from the JSON Schema.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ A key with `required` in the column *default* must be present. A key without a d
 
 ";
 
-/// The page of a schema.
+/// Returns the reference page of a schema.
 pub(crate) fn reference(schema: &Value) -> String {
     let Some(definitions) = schema["$defs"].as_object() else { return String::new() };
     let mut reference = Reference { definitions, headings: BTreeMap::new() };
@@ -60,7 +60,7 @@ impl<'s> Reference<'s> {
     /// Finds the headers of all tables below a path.
     fn collect_headings(&mut self, schema: &'s Value, path: &str) {
         let mut keys: Vec<_> = variants(schema).chain([schema]).flat_map(properties).collect();
-        // What a role and a drive's job have in common is found under the role.
+        // Tables that a role and a drive's job have in common are found under the role.
         keys.sort_by_key(|(key, _)| path.is_empty() && *key == "drive");
         for (key, value) in keys {
             let items = value.get("items");
@@ -75,25 +75,26 @@ impl<'s> Reference<'s> {
         }
     }
 
-    /// The definition behind a value that is a table with keys of its own.
+    /// Returns the definition of a value that is a table with keys of its own.
     fn table(&self, value: &Value) -> Option<&'s str> {
         let (name, definition) = self.definitions.get_key_value(target(value)?)?;
         let name = name.as_str();
         if let Some(several) = definition["anyOf"].as_array() {
-            return several.iter().find_map(|one| self.table(one));
+            return several.iter().find_map(|shape| self.table(shape));
         }
         let has_keys = properties(definition).next().is_some();
-        let is_table = has_keys || variants(definition).any(|one| tag(one).is_some());
+        let is_table = has_keys || variants(definition).any(|variant| tag(variant).is_some());
         (is_table && self.base(name) == name).then_some(name)
     }
 
-    /// A part overrides some keys of a table: `OverData` has those of `Data`.
+    /// Returns the table whose keys a part overrides: `Data` for `OverData`.
     fn base<'n>(&self, name: &'n str) -> &'n str {
         let base = name.strip_prefix("Over");
         base.filter(|base| self.definitions.contains_key(*base)).unwrap_or(name)
     }
 
-    /// Neither a table, nor a choice, nor one of several shapes that keys name themselves.
+    /// Returns whether a definition is a plain value: not a table, a choice, or one of several
+    /// shapes that the keys' rows show themselves.
     fn is_value(&self, name: &str) -> bool {
         let definition = &self.definitions[name];
         let has_section = definition["oneOf"].is_array() || self.headings.contains_key(name);
@@ -108,21 +109,21 @@ impl<'s> Reference<'s> {
             text += &format!("\n{}", self.keys(definition));
         }
         let (plain, with_keys): (Vec<&Value>, Vec<_>) = variants(definition)
-            .partition(|one| properties(variant_keys(one)).all(|(_, value)| is_tag(value)));
+            .partition(|variant| properties(variant_keys(variant)).all(|(_, value)| is_tag(value)));
         if !plain.is_empty() {
             text += "\n| value | meaning |\n|---|---|\n";
         }
-        for one in plain {
-            text += &format!("| `{}` | {} |\n", label(one), split_description(one).0);
+        for variant in plain {
+            text += &format!("| `{}` | {} |\n", label(variant), split_description(variant).0);
         }
-        for one in with_keys {
-            let meaning = split_description(one).0;
-            text += &format!("\n`{}`: {meaning}\n\n{}", label(one), self.keys(variant_keys(one)));
+        for variant in with_keys {
+            let (meaning, keys) = (split_description(variant).0, self.keys(variant_keys(variant)));
+            text += &format!("\n`{}`: {meaning}\n\n{keys}", label(variant));
         }
         text
     }
 
-    /// The keys of a table, one a row.
+    /// Returns the keys of a table, one per row.
     fn keys(&self, table: &Value) -> String {
         let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
         let required = table["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -135,17 +136,17 @@ impl<'s> Reference<'s> {
         rows
     }
 
-    /// What can be written as a value.
+    /// Describes the values that a schema accepts.
     fn value(&self, schema: &Value) -> String {
         if let Some(name) = target(schema) {
             return self.link(self.base(name));
         }
         if let Some(several) = schema["anyOf"].as_array() {
             return match &several[..] {
-                [one, list] if list["items"] == *one => {
-                    format!("{}, or a list of these", self.value(one))
+                [item, list] if list["items"] == *item => {
+                    format!("{}, or a list of these", self.value(item))
                 }
-                several => join_alternatives(several.iter().map(|one| self.value(one))),
+                several => join_alternatives(several.iter().map(|shape| self.value(shape))),
             };
         }
         if let Some(all) = schema["enum"].as_array() {
@@ -154,7 +155,7 @@ impl<'s> Reference<'s> {
         match (schema["type"].as_str(), &schema["items"], &schema["additionalProperties"]) {
             (Some("array"), Value::Null, _) => {
                 let pair = schema["prefixItems"].as_array().into_iter().flatten();
-                let pair: Vec<String> = pair.map(|one| self.value(one)).collect();
+                let pair: Vec<String> = pair.map(|item| self.value(item)).collect();
                 format!("[{}]", pair.join(", "))
             }
             (Some("array"), items, _) => format!("list of {}", self.value(items)),
@@ -173,7 +174,7 @@ impl<'s> Reference<'s> {
             return self.value(definition);
         }
         let constants: Option<Vec<Value>> =
-            variants(definition).map(|one| one.get("const").cloned()).collect();
+            variants(definition).map(|variant| variant.get("const").cloned()).collect();
         match (self.headings.get(name), constants) {
             (Some(heading), _) => format!("[`{heading}`](#{})", anchor(heading)),
             (None, Some(constants)) if !constants.is_empty() => {
@@ -191,7 +192,7 @@ impl<'s> Reference<'s> {
     }
 }
 
-/// The definition that a schema refers to.
+/// Returns the name of the definition that a schema refers to.
 fn target(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
@@ -204,7 +205,7 @@ fn variants(schema: &Value) -> impl Iterator<Item = &Value> {
     schema["oneOf"].as_array().into_iter().flatten()
 }
 
-/// The key that tells variants apart has one value: `kind`.
+/// Returns whether a key has one fixed value: such a key distinguishes variants, as `kind` does.
 fn is_tag(value: &Value) -> bool {
     value.get("const").is_some()
 }
@@ -213,7 +214,7 @@ fn tag(variant: &Value) -> Option<(&String, &Value)> {
     properties(variant).find(|(_, value)| is_tag(value))
 }
 
-/// The table with a variant's keys: itself, or the table below its name.
+/// Returns the table with a variant's keys: itself, or the table below its name.
 fn variant_keys(variant: &Value) -> &Value {
     let below = properties(variant).next().filter(|_| tag(variant).is_none());
     below.map_or(variant, |(_, value)| value)
@@ -227,7 +228,7 @@ fn label(variant: &Value) -> String {
     }
 }
 
-/// A description in one line, and the default at its end.
+/// Returns a description on one line, and the default at its end.
 fn split_description(schema: &Value) -> (String, Option<String>) {
     let text = line(schema["description"].as_str().unwrap_or_default());
     match text.split_once("Default: ") {
@@ -238,7 +239,7 @@ fn split_description(schema: &Value) -> (String, Option<String>) {
     }
 }
 
-/// A text in one line, with links to the pages that it names: `docs/drive.md`.
+/// Returns a text on one line, with links to the pages that it names: `docs/drive.md`.
 fn line(text: &str) -> String {
     let linked = |word: &str| {
         let (before, rest) = word.split_once("docs/")?;
@@ -253,14 +254,14 @@ fn format_words(all: &[Value]) -> String {
     all.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Each shape once: two of a number with and without its range are one to a reader.
+/// Joins the alternatives, each once: a number with and without its range looks the same.
 fn join_alternatives(values: impl Iterator<Item = String>) -> String {
     let mut values: Vec<String> = values.collect();
     values.dedup();
     values.join(" or ")
 }
 
-/// `LengthDistribution` in words.
+/// Splits a name such as `LengthDistribution` into words.
 fn split_camel_case(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {
@@ -272,8 +273,8 @@ fn split_camel_case(name: &str) -> String {
     words
 }
 
-/// A heading's anchor, as forges make it.
+/// Returns a heading's anchor, as code forges generate it.
 fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    let chars = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    chars.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }

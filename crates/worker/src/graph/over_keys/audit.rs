@@ -1,20 +1,19 @@
-//! An audit in pages: so many counts, then the links of their nodes and types by place and by time,
-//! which lie in the same order. Graphs of any size take the memory of a page.
+//! An audit in pages. A page is a number of counts, and the links of their nodes and types by ids
+//! and by time, which lie in the same order. Graphs of any size take the memory of a page.
 
 use super::{Keyed, count, count_key, damaged_error, key, number};
 use kvdyno_engine::graph::Audited;
 use kvdyno_engine::{Direction, Range, Result, Session};
 use std::ops::ControlFlow;
 
-/// Records between two looks at whether to go on.
+/// The number of records between two calls of `go_on`.
 const LOOK_EVERY: u64 = 65_536;
 
-/// Where a page of each table ends and the next begins: links by place, and by time.
+/// The keys at which a page ends and the next begins: of links by ids, and of links by time.
 struct Edges([Vec<u8>; 2]);
 
 impl<S: Session> Keyed<S> {
-    /// Shows what there is of each node and type, `page` counts at a time. Returns how many nodes
-    /// there are.
+    /// Audits each node and type, `page` counts at a time. Returns how many nodes there are.
     pub(super) fn audit_in_pages(
         &mut self,
         page: usize,
@@ -27,7 +26,8 @@ impl<S: Session> Keyed<S> {
             page_of_counts.clear();
             self.counts(&counts_from, page, &mut page_of_counts)?;
             let last = page_of_counts.last().filter(|_| page_of_counts.len() == page).copied();
-            // Behind the last count of the page; behind all links where it is the last page.
+            // The page ends behind the node and type of its last count; the last page, behind all
+            // links.
             let until = last.map_or(Edges([vec![b'm'], vec![b'j']]), |last| {
                 counts_from = count_key(last.id, last.kind).to_vec();
                 counts_from.push(0);
@@ -48,7 +48,7 @@ impl<S: Session> Keyed<S> {
         }
     }
 
-    /// The counts from `from` on, as many as a page has.
+    /// Reads the counts of one page from `from` on.
     fn counts(&mut self, from: &[u8], page: usize, audited_page: &mut Vec<Audited>) -> Result<()> {
         let mut failed = Ok(());
         let range = Range::all(Direction::Forward).from(from).until(b"d").limit(page as u64);
@@ -66,8 +66,9 @@ impl<S: Session> Keyed<S> {
         failed
     }
 
-    /// Has `add` count the visible links of `from..until`. `nodes_counted` is in their order, and
-    /// stays so where nodes without a count are added.
+    /// Calls `add` for each visible link in `from..until`, with the entry of its node and type in
+    /// `nodes_counted`. Entries are in the order of the links, and stay so where those of nodes
+    /// without a count are added.
     fn links(
         &mut self,
         from: &[u8],
@@ -84,7 +85,7 @@ impl<S: Session> Keyed<S> {
             if looked % LOOK_EVERY == 0 && !go_on() {
                 return ControlFlow::Break(());
             }
-            // By time there are no hidden ones.
+            // Only links by ids may be hidden.
             if key.first() == Some(&b'l') && value.first() != Some(&1) {
                 return ControlFlow::Continue(());
             }

@@ -77,7 +77,7 @@ fn links_come_go_and_come_back_with_their_counts() {
     assert_eq!((graph.count_links(7, 1), graph.count_links(7, 2)), (Ok(3), Ok(0)));
     assert_eq!(listed(&mut graph, 7, 1, 9), [2, 3, 1], "the newest first");
     assert_eq!(listed(&mut graph, 7, 1, 2), [2, 3]);
-    // Written anew it is in its list once, at its new time.
+    // An overwritten link is in its list once, at its new time.
     assert_eq!(graph.add_link(&link(7, 1, 1, 40)), Ok(Added::Updated));
     assert_eq!(graph.add_link(&link(7, 1, 1, 40)), Ok(Added::Updated));
     assert_eq!((listed(&mut graph, 7, 1, 9), graph.count_links(7, 1)), (vec![1, 2, 3], Ok(3)));
@@ -87,9 +87,9 @@ fn links_come_go_and_come_back_with_their_counts() {
     );
     assert_eq!(graph.delete_link(key_to(9), 50), Ok(false));
     assert_eq!((listed(&mut graph, 7, 1, 9), graph.count_links(7, 1)), (vec![1, 3], Ok(2)));
-    let mut shown = Vec::new();
-    let count = graph.get_links(7, 1, &[1, 2, 4], |link| shown.push((link.key.id2, link.visible)));
-    assert_eq!((count, shown), (Ok(2), vec![(1, true), (2, false)]), "hidden ones are there");
+    let mut found = Vec::new();
+    let count = graph.get_links(7, 1, &[1, 2, 4], |link| found.push((link.key.id2, link.visible)));
+    assert_eq!((count, found), (Ok(2), vec![(1, true), (2, false)]), "hidden ones are there");
     assert_eq!(graph.add_link(&link(7, 1, 2, 60)), Ok(Added::Shown));
     let (_, all) = audited(&mut graph, 9);
     assert_eq!(all, [Audited { id: 7, kind: 1, count: 3, links: 3, listed: 3 }]);
@@ -110,8 +110,8 @@ fn nodes_are_written_where_they_are() {
     assert_eq!((audited(&mut graph, 4).0, graph.delete_node(3)), (0, Ok(false)));
 }
 
-/// Wherever a page ends: links that have no count, counts that have no links, what is in one index
-/// alone.
+/// Links without a count, counts without links, and links in one index alone are found wherever a
+/// page ends.
 #[test]
 fn an_audit_sees_everything_at_every_length_of_a_page() {
     let mut graph = graph();
@@ -125,7 +125,8 @@ fn an_audit_sees_everything_at_every_length_of_a_page() {
     for page in 1..8 {
         assert_eq!(audited(&mut graph, page).1, expected, "pages of {page}");
     }
-    // Without counts: before all, between, behind all; a count alone; a list that misses one.
+    // Links without counts before, between and behind all others; a count without links; a list
+    // that misses a link.
     for (id, kind) in [(1, 1), (4, 1), (9, 2)] {
         graph.add_link(&link(id, kind, 1, 1)).unwrap();
         graph.session.0.remove(count_key(id, kind).as_slice());

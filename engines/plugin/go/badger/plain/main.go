@@ -1,4 +1,4 @@
-// Badger's reads in a plain loop, beside those of the plugin on the same database.
+// Badger's reads in a plain loop, to compare with the plugin's reads of the same database.
 package main
 
 import (

@@ -30,8 +30,8 @@ func Run(open func(dir string) (read func(key []byte) error, err error)) {
 	if err != nil {
 		fail(err)
 	}
-	timed(round, read)
-	fmt.Println(timed(round, read))
+	timeReads(round, read)
+	fmt.Println(timeReads(round, read))
 }
 
 var sum uint64
@@ -52,8 +52,9 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-func timed(state uint64, read func(key []byte) error) uint64 {
-	var took uint64
+// timeReads returns how many nanoseconds of the processor a round of reads took.
+func timeReads(state uint64, read func(key []byte) error) uint64 {
+	var elapsed uint64
 	var keys [block][16]byte
 	for range blocks {
 		for i := range keys {
@@ -65,11 +66,12 @@ func timed(state uint64, read func(key []byte) error) uint64 {
 				fail(err)
 			}
 		}
-		took += now() - start
+		elapsed += now() - start
 	}
-	return took
+	return elapsed
 }
 
+// now returns the processor time of this thread, in nanoseconds.
 func now() uint64 {
 	const threadCPUTime = 3
 	var time syscall.Timespec
@@ -77,7 +79,7 @@ func now() uint64 {
 	return uint64(time.Sec)*1_000_000_000 + uint64(time.Nsec)
 }
 
-// SplitMix64.
+// next returns the next number of SplitMix64.
 func next(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	z := (*state ^ (*state >> 30)) * 0xbf58476d1ce4e5b9

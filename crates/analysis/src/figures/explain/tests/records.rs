@@ -3,14 +3,14 @@
 use super::*;
 use kvdyno_record::engine::{Counters, Value};
 
-/// The parts, of each trial and of all.
+/// Asserts that the parts add up to 100, and those of the device's wait to no more than the wait.
 #[track_caller]
-fn adds_up(one: &Explained) {
+fn adds_up(row: &Explained) {
     let parts = &SHARES[..9];
-    let sum: Option<f64> = parts.iter().map(|(part, _)| one.metrics.value(part)).sum();
-    assert!(sum.is_none_or(|sum| (sum - 100.0).abs() < 1e-6), "{one:?}");
-    let of_device = SHARES[9..].iter().filter_map(|(part, _)| one.metrics.value(part)).sum::<f64>();
-    assert!(of_device <= one.metrics.value(&c::TIME_DEVICE).unwrap_or(0.0) + 1e-6, "{one:?}");
+    let sum: Option<f64> = parts.iter().map(|(part, _)| row.metrics.value(part)).sum();
+    assert!(sum.is_none_or(|sum| (sum - 100.0).abs() < 1e-6), "{row:?}");
+    let of_device = SHARES[9..].iter().filter_map(|(part, _)| row.metrics.value(part)).sum::<f64>();
+    assert!(of_device <= row.metrics.value(&c::TIME_DEVICE).unwrap_or(0.0) + 1e-6, "{row:?}");
 }
 
 /// Adds to the fixture's LMDB at one reader what newer workers record.
@@ -54,8 +54,8 @@ fn roles_are_explained_one_by_one_where_their_threads_are_recorded() {
         (Some("readers"), Some("writer"))
     );
     assert_eq!(readers.wait_samples, 2 * 150);
-    for one in &roles {
-        adds_up(one);
+    for role in &roles {
+        adds_up(role);
     }
     let value = |one: &Explained, figure| one.metrics.value(figure).unwrap().round() as u64;
     assert_eq!(value(readers, &c::TIME_DEVICE_READ), 80);

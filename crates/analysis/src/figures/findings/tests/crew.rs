@@ -40,7 +40,7 @@ fn a_rank_that_is_slower_or_faster_than_the_median_one_is_named() {
     assert!(paced(150).unwrap().evidence.contains("rank 2 of 4"));
 }
 
-/// A schedule has few operations: a rank without any of them is no finding.
+/// A few operations, as on a schedule, say nothing about a rank's pace.
 #[test]
 fn few_operations_are_no_pace() {
     let few = uneven(|phase| {

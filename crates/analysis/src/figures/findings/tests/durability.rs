@@ -65,8 +65,8 @@ fn others_at_the_drive_are_named_where_they_were_traced() {
         fixture.case("lmdb_t1_r1").block_io =
             Some(BlockIoFile { phases, ..BlockIoFile::default() });
     };
-    let named = finding_after(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
-    assert!(named.evidence.contains("499 (4.99 %) of the requests"), "{named:?}");
+    let finding = finding_after(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
+    assert!(finding.evidence.contains("499 (4.99 %) of the requests"), "{finding:?}");
     // The trace counts FUA, too, whatever the drive can do.
     let unflushed = finding_after(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
     assert!(unflushed.evidence.contains("1 flush and 0 FUA writes at"), "{unflushed:?}");

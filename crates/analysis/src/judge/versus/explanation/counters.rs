@@ -9,20 +9,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Counters that are listed.
+/// The most counters that are listed.
 const LISTED_MAX: usize = 8;
 
 /// Smaller changes explain nothing, however certain.
 const LEAST: f64 = 0.01;
 
-/// A counter of the engine, by the engine's name.
+/// A counter of the engine, by the name that the engine gives it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CounterChange {
     /// Its name.
     pub name: String,
-    /// Its growth in the phase per operation, of the base: the mean of its trials.
+    /// Its growth per operation in the phase, on the base: the mean of its trials.
     pub base: f64,
-    /// The same of the new side.
+    /// The same on the new side.
     pub new: f64,
     /// The ratio, by pairs of trials; null: one side did not count any.
     pub ratio: Option<f64>,
@@ -31,17 +31,17 @@ pub struct CounterChange {
 /// Counters by name, trial by trial.
 type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 
-/// Those that differ by the rule, the clearest first, and the number of those compared.
+/// The counters that differ by the rule, the clearest first, and the number of those compared.
 pub(super) fn find_changes(sides: &[SideGroup<'_>; 2], phase: &str) -> (Vec<CounterChange>, usize) {
     let [base, new] = [read(&sides[0], phase), read(&sides[1], phase)];
     changes(&base, &new)
 }
 
-/// What one side counted.
+/// The counters of one side.
 #[derive(Default)]
 struct Counted {
     growth: Growth,
-    /// What shrank in any phase of any trial: a gauge, such as a size, and no counter.
+    /// Names whose value shrank in any phase of any trial: gauges, such as a size, not counters.
     gauges: BTreeSet<String>,
 }
 
@@ -71,7 +71,7 @@ fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
     if pairs.len() < rule::LEAST || (is_zero(&bases) && is_zero(&news)) {
         return None;
     }
-    // What one build never does and the other always does has no ratio, and is as clear as can be.
+    // A count that is always 0 in one build and never in the other has no ratio, and is clearest.
     if is_zero(&bases) && news.iter().all(|value| *value > 0.0)
         || is_zero(&news) && bases.iter().all(|value| *value > 0.0)
     {
@@ -82,7 +82,7 @@ fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
     Some((mean.value.abs() / mean.error.max(f64::MIN_POSITIVE), change(Some(judgement.ratio))))
 }
 
-/// A damaged file has none.
+/// Reads what a side counted in a phase; a damaged file counts nothing.
 fn read(side: &SideGroup<'_>, phase: &str) -> Counted {
     let mut counted = Counted::default();
     for (trial, case) in side.cases() {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions that are listed; the changes of all others are one sum.
+/// The most functions that are listed; the changes of all others are one sum.
 const LISTED_MAX: usize = 12;
 
 /// Characters of a short name: names of C++ templates fill screens.
@@ -26,7 +26,7 @@ const CHANGE_LEAST: f64 = 1e-4;
 pub struct Ledger {
     /// All instructions per operation of the base: the mean of its trials.
     pub base: f64,
-    /// The same of the new side.
+    /// The same on the new side.
     pub new: f64,
     /// Whether they differ, by the rule.
     pub verdict: Verdict,
@@ -51,7 +51,7 @@ pub struct FunctionChange {
 }
 
 impl FunctionChange {
-    /// Instructions per operation that the new side has more.
+    /// Instructions per operation that the new side takes beyond the base; negative: fewer.
     pub fn change(&self) -> f64 {
         self.new - self.base
     }
@@ -82,7 +82,7 @@ struct Side {
 }
 
 impl Ledger {
-    /// None where a side has no count of functions.
+    /// The ledger of a phase; none where a side has no count of functions.
     pub(super) fn from_phase(sides: &[SideGroup<'_>; 2], phase: &str) -> Option<Self> {
         let trials = [read_trials(&sides[0], phase), read_trials(&sides[1], phase)];
         let [base, new] = trials.each_ref().map(|trials| objects(trials));
@@ -108,7 +108,7 @@ impl Ledger {
                 base: mean(&trials[0]),
                 new: mean(&trials[1]),
             };
-            // From trial to trial one build's function changes by as much.
+            // A function of one build may change by as much from trial to trial.
             let noise = trials.iter().map(|trials| range(trials)).fold(least, f64::max);
             if change.change().abs() > noise {
                 listed.push(change);
@@ -132,7 +132,7 @@ impl Ledger {
         matches!(self.verdict, Verdict::Improved | Verdict::Regressed)
     }
 
-    /// Instructions per operation that the new side has more.
+    /// Instructions per operation that the new side takes beyond the base; negative: fewer.
     pub fn change(&self) -> f64 {
         self.new - self.base
     }
@@ -170,9 +170,9 @@ impl Side {
             for count in &trial.functions {
                 let name = plain_name(&count.function);
                 let name = match (name.starts_with('('), common.contains(count.object.as_str())) {
-                    // Without a name, they are one for each library.
+                    // Functions without a name count as one for each library.
                     (true, true) => format!("{name} in {}", count.object),
-                    // The library of each build, whose files have other names.
+                    // The library under test: its file has another name in each build.
                     (true, false) => format!("{name} in the library"),
                     (false, _) => name,
                 };
@@ -289,10 +289,10 @@ mod tests {
             plain("leveldb::(anonymous namespace)::Hash(int)"),
             "leveldb::{anonymous}::Hash"
         );
-        for kept in
+        for name in
             ["A::operator()(int) const", "<T as Trait>::get", "redb::get<K>", "(below main)"]
         {
-            assert_eq!(plain(kept), kept);
+            assert_eq!(plain(name), name);
         }
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Vec<Explanation> {
         let both = [both.0, both.1];
         let counted =
             both[0].find_counted().zip(both[1].find_counted()).map(|(base, new)| [base, new]);
-        // Cases of several thread counts have one that counts, which is told once.
+        // Cases of several thread counts share one counted case, which is reported once.
         let counted = counted.filter(|[base, _]| explained_keys.insert(base.group.key.as_str()));
         explanations.extend(explain_pair(pair, &both, counted.as_ref(), sides.side_by_side()));
     }

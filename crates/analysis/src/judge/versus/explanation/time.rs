@@ -26,9 +26,9 @@ const PARTS: [&Definition; 9] = [
 pub struct TimeChange {
     /// The role; null: a load.
     pub role: Option<String>,
-    /// Of the base, in nanoseconds: threads / rate.
+    /// The time on the base, in nanoseconds: threads / rate.
     pub base_ns: f64,
-    /// Of the new side.
+    /// The time on the new side, in nanoseconds.
     pub new_ns: f64,
     /// Its parts, the largest change first.
     pub parts: Vec<PartChange>,
@@ -37,11 +37,11 @@ pub struct TimeChange {
 /// A part of an operation's time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PartChange {
-    /// The figure that it is a part by: `time_lock_percent`.
+    /// The figure of its share: `time_lock_percent`.
     pub figure: &'static str,
-    /// Of the base, in nanoseconds.
+    /// Its time on the base, in nanoseconds.
     pub base_ns: f64,
-    /// Of the new side.
+    /// Its time on the new side, in nanoseconds.
     pub new_ns: f64,
 }
 
@@ -94,7 +94,7 @@ fn find_explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
     explained.filter(|it| it.phase == phase && is_group(it.group)).collect()
 }
 
-/// The time that each of its threads took for an operation, without the work that it left behind.
+/// The time that each thread took for an operation, without the work that was left behind.
 fn operation_ns(side: &SideGroup<'_>, explained: &Explained) -> Option<f64> {
     let per_s = match &explained.role {
         None => {
@@ -111,7 +111,7 @@ fn operation_ns(side: &SideGroup<'_>, explained: &Explained) -> Option<f64> {
 }
 
 impl PartChange {
-    /// How much longer the new side takes.
+    /// The time that the new side takes beyond the base; negative: less.
     pub fn change_ns(&self) -> f64 {
         self.new_ns - self.base_ns
     }

@@ -15,7 +15,7 @@ use std::process::Command;
 
 const FIELD: &str = "2026-11-20T10-15-02Z_fixture_field";
 
-/// The record with a drive, for the page's tests.
+/// Writes the record with a drive again, for the page's tests.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
 fn freeze_with_drive() {

@@ -4,7 +4,7 @@ use kvdyno_record::functions::FunctionCount;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// What functions without a name are called.
+/// The name of functions without a name.
 const UNNAMED: &str = "(no name)";
 
 /// Names by the number that a file gives them where they first occur.
@@ -12,7 +12,7 @@ const UNNAMED: &str = "(no name)";
 struct Names<'t>(HashMap<&'t str, &'t str>);
 
 impl<'t> Names<'t> {
-    /// The name in `(7) name`, or that of the number in `(7)`.
+    /// Returns the name in `(7) name`, or the earlier name of the number in `(7)`.
     fn read(&mut self, text: &'t str) -> Option<&'t str> {
         let Some(rest) = text.strip_prefix('(') else { return Some(text) };
         let (number, name) = rest.split_once(')')?;
@@ -23,8 +23,8 @@ impl<'t> Names<'t> {
     }
 }
 
-/// The functions of a file, those with the most instructions first; none where the file is not as
-/// callgrind writes it.
+/// Returns the functions of a file, most instructions first; `None`: the file is not in callgrind's
+/// format.
 pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
     let (mut objects, mut functions) = (Names::default(), Names::default());
     let (mut object, mut function) = ("", "");
@@ -33,7 +33,7 @@ pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
     while let Some(line) = lines.next() {
         let Some((key, value)) = line.split_once('=') else {
             if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-                // The line's place, then its instructions if there are any.
+                // The line's position, then its instructions, if any.
                 let count = line.split(' ').nth(1).map_or(Some(0), |count| count.parse().ok())?;
                 *counts.entry(normalize_names(function, object)).or_default() += count;
             }
@@ -42,10 +42,10 @@ pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
         match key {
             "ob" => object = objects.read(value)?,
             "fn" => function = functions.read(value)?,
-            // Both may name what later lines only number.
+            // Both may contain a name that later lines give by its number alone.
             "cob" => drop(objects.read(value)?),
             "cfn" => drop(functions.read(value)?),
-            // Those of a called function, which has lines of its own.
+            // The next line has the costs of a called function, which has lines of its own.
             "calls" => drop(lines.next()?),
             _ => {}
         }
@@ -58,7 +58,7 @@ pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
     Some(functions)
 }
 
-/// A function's name and object. Calls of a function by itself are those of the function.
+/// Returns a function's name and object. A recursive call (`name'2`) counts as the function itself.
 fn normalize_names(function: &str, object: &str) -> (String, String) {
     let name = match function.rsplit_once('\'') {
         Some((name, depth)) if depth.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -10,7 +10,7 @@ use kvdyno_record::workload::Activity;
 use std::time::Instant;
 
 impl<'r> Talk<'r> {
-    /// The process of a single worker.
+    /// Returns `pid`, unless it is the launcher of a crew.
     fn single_worker_pid(&self, pid: u32) -> Option<u32> {
         self.environment.case.crew.is_none().then_some(pid)
     }
@@ -26,7 +26,8 @@ impl<'r> Talk<'r> {
         self.wait_samples.is_denied().then(|| denied.to_owned())
     }
 
-    /// The threads of a timed phase. Before its first message of progress they wait for each other.
+    /// Samples the threads of a timed phase. Before its first message of progress they wait for
+    /// each other.
     pub(super) fn sample_threads(&mut self, pid: u32) {
         if self.current.as_ref().is_none_or(|begun| begun.last_progress.1 == 0) {
             return;
@@ -37,7 +38,7 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// The roles of the current phase, if that is timed: a load or a measured one.
+    /// The roles of the current phase, if it is timed: a load or a measured phase.
     pub(super) fn timed_roles(&self) -> Option<Vec<&'r str>> {
         let case = self.environment.case;
         let phase = self.current.as_ref().and_then(|begun| case.phases.get(begun.index));
@@ -51,7 +52,7 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// One line of `machine.ndjson`.
+    /// Writes one line of `machine.ndjson`, and one of `blockio.ndjson`.
     pub(super) fn read_machine(&mut self, pid: u32, now: Instant) {
         let root = self.meter.root;
         let rss_bytes = match self.supervisor {
@@ -79,7 +80,8 @@ impl<'r> Talk<'r> {
         self.block_io.write_line(&reading.phase);
     }
 
-    /// The worker, its server and their new children issue block I/O.
+    /// Adds the worker, its server and their new children to the processes whose block I/O is
+    /// recorded.
     pub(super) fn watch_processes(&mut self, worker: u32) {
         self.block_io.add_processes(self.environment, &[worker]);
         let server = self.server.processes(self.meter.root);

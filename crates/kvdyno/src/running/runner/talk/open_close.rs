@@ -1,5 +1,5 @@
-//! Opening and closing an engine, and preparing a phase. What does not return is reported after
-//! seconds. An open or a close is ended after minutes.
+//! Limits for opening and closing an engine, and for preparing a phase. Each is reported if it
+//! takes seconds. An open or a close is ended after minutes.
 
 use super::Talk;
 use super::stopwatch::{Reminder, Step, Stopwatch};
@@ -8,18 +8,19 @@ use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
 use std::time::{Duration, Instant};
 
-/// It may take this long without a report.
+/// Opening, closing or preparing may take this long without a report.
 const TELL_AFTER: Duration = Duration::from_secs(5);
 
-/// Recovery of a large log takes minutes, and so does the last flush.
+/// The limit of an open or a close. Recovery of a large log takes minutes, and so does the last
+/// flush.
 pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
-/// After a failure nothing depends on a clean close.
+/// The limit after a failure: nothing depends on a clean close then.
 const LIMIT_FAILED: Duration = Duration::from_secs(30);
 
 /// An engine that is being opened or closed, or a phase that is being prepared.
 pub(super) struct OpenClose {
-    /// How long that has taken.
+    /// The time that this has taken.
     pub(super) time: Stopwatch,
     reminder: Reminder,
 }
@@ -29,7 +30,8 @@ impl OpenClose {
         Self { time: Stopwatch::start(), reminder: Reminder::after(TELL_AFTER) }
     }
 
-    /// `limit`: none for a phase that is being prepared, for example a trace that is written.
+    /// Returns the next step. `limit`: `None` for a phase that is being prepared, for example by
+    /// writing a trace.
     fn step(&mut self, limit: Option<Duration>) -> Step {
         let elapsed = self.time.elapsed;
         match limit {
@@ -72,7 +74,7 @@ impl Talk<'_> {
         }
     }
 
-    /// The phase that is being prepared; none: the engine is being opened or closed.
+    /// Returns the phase that is being prepared; `None`: the engine is being opened or closed.
     fn next_phase(&self) -> Option<&str> {
         let record = &self.record;
         let opening = record.opens_ns.is_empty() && record.phases.is_empty();

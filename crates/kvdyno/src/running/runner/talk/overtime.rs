@@ -23,13 +23,13 @@ const OVERTIME_MIN: Duration = Duration::from_secs(120);
 
 /// The state of a phase whose operations are counted.
 pub(super) struct Overtime {
-    /// None: it ends by a count.
+    /// The planned duration; `None`: the phase ends by a count.
     duration: Option<Duration>,
-    /// It opens the engine: each opening has the limit of an opening.
+    /// Whether its operations open the engine: each opening has the limit of an opening.
     opens: bool,
     /// The time that it has run.
     pub(super) time: Stopwatch,
-    /// Threads that still run, by the worker's last message; none: it counts none.
+    /// The threads that still run, by the worker's last message; `None`: it does not count them.
     threads: Option<u32>,
     done: u64,
     /// When `done` last changed.
@@ -38,8 +38,8 @@ pub(super) struct Overtime {
 }
 
 impl Overtime {
-    /// For a phase that starts now; none: it has no operations, and waits for the engine as long as
-    /// that works.
+    /// Returns the state of a phase that starts now. `None`: it has no operations, and waits for
+    /// the engine as long as that works.
     pub(super) fn from_phase(phase: &Phase) -> Option<Self> {
         if matches!(phase.work, Activity::Settle { .. } | Activity::Evict | Activity::Reopen { .. })
         {
@@ -59,7 +59,7 @@ impl Overtime {
         })
     }
 
-    /// The worker's message.
+    /// Processes a message of progress from the worker.
     pub(super) fn progress(&mut self, done: u64, threads: Option<u32>) {
         self.threads = threads;
         if self.done != done {
@@ -67,7 +67,7 @@ impl Overtime {
         }
     }
 
-    /// The time beyond its end, or without an operation.
+    /// The time since the planned end, or since the last operation.
     fn late(&self) -> Duration {
         self.time.elapsed.saturating_sub(self.duration.unwrap_or(self.changed))
     }
@@ -75,7 +75,7 @@ impl Overtime {
     fn step(&mut self) -> Step {
         let late = self.late();
         match (self.duration, self.threads) {
-            // Nobody counts them, or the engine syncs what was loaded.
+            // The worker does not count its threads, or the engine syncs a load.
             (Some(_), None) | (None, Some(0)) => Step::Wait,
             (Some(duration), _) if late > duration.max(OVERTIME_MIN) => Step::EarlyEnd,
             _ if self.opens && late > LIMIT => Step::EarlyEnd,
@@ -83,7 +83,7 @@ impl Overtime {
         }
     }
 
-    /// What keeps it from its end, in `phase` of `engine`.
+    /// Describes what keeps `phase` from its end; `engine` is its engine.
     fn describe(&self, phase: &str, engine: &str) -> String {
         let late = units::duration(self.late().as_secs() * 1_000_000_000);
         let waiting = match self.threads {

@@ -1,5 +1,5 @@
-//! Conversations whose engine is a server: its stop and start, and the end of the case if it ends
-//! by itself.
+//! Conversations whose engine is a server: its stop and start, and the end of the case if the
+//! server ends by itself.
 
 use super::Talk;
 use crate::running::runner::supervisor::{ServerFailure, Supervisor};
@@ -10,19 +10,19 @@ use kvdyno_record::workload::Activity;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// A supervisor has noticed its server's end by then.
+/// The time in which a supervisor notices its server's end.
 const SEEN_WITHIN: Duration = Duration::from_millis(500);
 
 impl Talk<'_> {
-    /// While a client is disconnected for a phase: its server stops, files are evicted, the server
-    /// starts, with other options if the phase has them.
+    /// Does what a phase requires while its engine is closed: stops the server, evicts files, and
+    /// starts the server again, with other options if the phase has them.
     pub(super) fn evict_or_restart(&mut self, work: Option<&Activity>, worker: &Worker) {
         let evicts = match work {
             Some(Activity::Measure(mix)) => mix.entries().any(|entry| entry.op.is_cold()),
             work => matches!(work, Some(Activity::Evict)),
         };
         let opens_again = evicts || matches!(work, Some(Activity::Reopen { .. }));
-        // After a request to stop, it has closed for good.
+        // After a request to stop, the engine has closed for good.
         if !opens_again || self.stopping.is_some() {
             return;
         }
@@ -49,7 +49,7 @@ impl Talk<'_> {
 
     fn evict(&mut self) -> String {
         let eviction = cache::evict(&self.environment.site.path);
-        let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
+        let caveat = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
             Ok((false, Ok(residency))) => {
                 let percent = 100.0 * cache::resident_share(residency);
                 Some(format!("after eviction {percent:.0} % of the database was still cached"))
@@ -58,11 +58,11 @@ impl Talk<'_> {
             Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
             Err(error) => Some(format!("cannot empty the page cache: {error}")),
         };
-        self.record.not_measured.extend(missed);
+        self.record.not_measured.extend(caveat);
         eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
     }
 
-    /// Puts the RAM limit in force where this is the phase that it begins with.
+    /// Puts the RAM limit in force, if it begins with the current phase.
     fn hold_limit(&mut self, worker: &Worker) {
         let from = self.environment.case.ram_limit_from as usize;
         let begins = from > 0 && self.current.as_ref().is_some_and(|begun| begun.index == from);
@@ -89,7 +89,7 @@ impl Talk<'_> {
         self.kill(worker);
     }
 
-    /// The client has ended; its server stops cleanly, if possible.
+    /// Stops the server cleanly, if possible, after its client has ended.
     pub(in crate::running::runner) fn end_server(&mut self) {
         let Some(mut supervisor) = self.supervisor.take() else { return };
         if self.ending.server.is_none() && self.ending.failure.is_some() {
@@ -99,18 +99,18 @@ impl Talk<'_> {
         if self.ending.server.is_none() && !self.ending.killed_by_us {
             self.ending.server = supervisor.halt().err();
         }
-        // The client's error follows from it.
-        if let Some(ServerFailure { class, message: servers, .. }) = self.ending.server.clone() {
-            // Either of them may have reported that the volume is full or fails.
+        // The client's error follows from the server's.
+        if let Some(ServerFailure { class, message, .. }) = self.ending.server.clone() {
+            // Server or client may have reported that the volume is full or fails.
             let telling = |class: &ErrorClass| {
                 matches!(class, ErrorClass::Full | ErrorClass::Io | ErrorClass::Memory)
             };
             self.ending.failure = Some(match self.ending.failure.take() {
-                Some((clients, words)) => {
-                    let class = if telling(&clients) { clients } else { class };
-                    (class, format!("{servers}; its client: {words}"))
+                Some((client_class, words)) => {
+                    let class = if telling(&client_class) { client_class } else { class };
+                    (class, format!("{message}; its client: {words}"))
                 }
-                None => (class, servers),
+                None => (class, message),
             });
         }
         let (record, errors) = supervisor.end();

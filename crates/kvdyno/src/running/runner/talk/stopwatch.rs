@@ -1,8 +1,8 @@
-//! How long something takes, looked at many times per second.
+//! Measures how long something takes, by looking at it many times per second.
 
 use std::time::{Duration, Instant};
 
-/// Looks come many times per second.
+/// The most that one look adds: looks come many times per second.
 const LOOK_MAX: Duration = Duration::from_secs(1);
 
 /// A time that is running. If this program was stopped, that time counts little: the worker may
@@ -40,7 +40,7 @@ impl Reminder {
 pub(in crate::running::runner) enum Step {
     Wait,
     Tell,
-    /// It is cut off.
+    /// The case is ended.
     EarlyEnd,
 }
 
@@ -60,7 +60,7 @@ impl Stopwatch {
         self.looked = now;
     }
 
-    /// The time since the last look does not count: the case's processes were stopped.
+    /// Leaves out the time since the last look: the case's processes were stopped.
     pub(super) fn skip(&mut self, now: Instant) {
         self.looked = now;
     }

@@ -9,10 +9,10 @@ use kvdyno_record::turns::TurnsRecord;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
 use std::time::{Duration, Instant};
 
-/// How often the processes of a case are looked for while it is stopped.
+/// The most rounds of looking for a case's processes while it is stopped.
 const STOP_ROUNDS: usize = 5;
 
-/// How a case takes turns.
+/// The turns of a case.
 pub(super) struct TurnsOfCase {
     /// The other case.
     with: String,
@@ -20,11 +20,11 @@ pub(super) struct TurnsOfCase {
     made: Instant,
 }
 
-/// Where a case that takes turns is.
+/// The state of a case that takes turns.
 enum State {
-    /// At work; none of its turns or phases is over since it went on.
+    /// The case is at work; none of its turns or phases is over since it went on.
     Working,
-    /// Its worker waits for the word to go on.
+    /// Its worker waits for a go.
     Held,
     /// Its processes are stopped, too.
     Stopped { since: Instant, at_stop: Box<Snapshot> },
@@ -39,13 +39,13 @@ pub(super) struct Meanwhile {
 }
 
 impl Talk<'_> {
-    /// From here on it is held after each turn and each phase; `with` is the other case.
+    /// Holds the case after each turn and each phase from now on; `with` is the other case.
     pub(in crate::running::runner) fn take_turns(&mut self, with: &str) {
-        let (with, made) = (with.to_owned(), Instant::now());
-        self.turns = Some(TurnsOfCase { with, state: State::Working, made });
+        let (with, now) = (with.to_owned(), Instant::now());
+        self.turns = Some(TurnsOfCase { with, state: State::Working, made: now });
     }
 
-    /// Its time begins: the other case has worked until now.
+    /// Begins the time of the case: the other case has worked until now.
     pub(in crate::running::runner) fn begin_now(&mut self) {
         if let Some(waited) = self.turns.as_ref().map(|turns| turns.made.elapsed()) {
             self.postpone(waited);
@@ -71,9 +71,9 @@ impl Talk<'_> {
         }
     }
 
-    /// Stops its processes while it is held.
+    /// Stops the processes of a case that is held.
     pub(in crate::running::runner) fn stop_processes(&mut self, worker: &Worker) {
-        // One that was started meanwhile is found in the next round.
+        // A process that was started meanwhile is found in the next round.
         let mut stopped = Vec::new();
         for _ in 0..STOP_ROUNDS {
             let processes = self.processes(worker);
@@ -89,19 +89,19 @@ impl Talk<'_> {
         }
     }
 
-    /// Its processes go on, and its worker with the next turn or phase.
+    /// Resumes the processes of a stopped case, and sends a go to its worker.
     fn wake(&mut self, worker: &mut Worker) {
         let Some(turns) = &mut self.turns else { return };
         let state = std::mem::replace(&mut turns.state, State::Working);
         if let State::Stopped { since, at_stop } = state {
             let now = Instant::now();
             let stopped = now - since;
-            let moved = self.meter.snapshot();
+            let at_resume = self.meter.snapshot();
             self.postpone(stopped);
             self.open_close.time.skip(now);
             if let Some(begun) = &mut self.current {
                 begun.overtime.iter_mut().for_each(|overtime| overtime.time.skip(now));
-                begun.left_out.add(stopped.as_nanos() as u64, &at_stop, &moved);
+                begun.left_out.add(stopped.as_nanos() as u64, &at_stop, &at_resume);
                 let stopped_ns = begun.left_out.stopped_ns;
                 begun.turns.iter_mut().for_each(|turns| turns.stopped_ns = stopped_ns);
             }
@@ -110,20 +110,20 @@ impl Talk<'_> {
         }
     }
 
-    /// The other case has worked for this long: the end of the budget moves.
+    /// Moves the end of the budget: the other case has worked for this long.
     fn postpone(&mut self, by: Duration) {
         self.started += by;
         self.supervisor.iter_mut().for_each(|supervisor| supervisor.postpone(by));
     }
 
-    /// The worker, its server, and what they started.
+    /// The processes of the worker, of its server, and of their children.
     fn processes(&self, worker: &Worker) -> Vec<u32> {
         let mut all = process::with_descendants(self.meter.root, worker.pid());
         all.extend(self.server.processes(self.meter.root));
         all
     }
 
-    /// A turn is over. Alone, a case goes on at once.
+    /// Handles the end of a turn. A case that runs alone goes on at once.
     pub(super) fn handle_turn_ended(&mut self, worker: &mut Worker) {
         if let (Some(turns), Some(begun)) = (&self.turns, &mut self.current) {
             let first = || TurnsRecord { number: 1, stopped_ns: 0, with: turns.with.clone() };

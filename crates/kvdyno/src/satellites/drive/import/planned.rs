@@ -77,7 +77,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
     }
 }
 
-/// The names of fio, and the host of the run.
+/// The job's options by fio's names, and the host of its client.
 fn options(job: &Job) -> Options {
     let text = |value: &String| Value::Text(value.clone());
     let mut values: std::collections::BTreeMap<_, _> =
@@ -87,7 +87,7 @@ fn options(job: &Job) -> Options {
     Options { durability, values }
 }
 
-/// The characters allowed in file names.
+/// Replaces a character that is not allowed in file names.
 fn letter(c: char) -> char {
     if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
 }

@@ -48,7 +48,7 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("KVDYNO_SOURCE")).join("fixtures/fio").join(name)
 }
 
-/// The run of a changed report, and its records.
+/// Imports a changed report. Returns the run and its records.
 fn imported(
     dir: &Path,
     report: &str,

@@ -1,4 +1,4 @@
-//! fio's options: which kvdyno has, which change no work, and why others are refused.
+//! fio's options: those that kvdyno has, those that change no work, and the refused ones.
 
 /// Options that become a part of a job, by fio's main names.
 pub(super) const BUILT_IN: &[&str] = &[
@@ -91,7 +91,7 @@ pub(super) const HARMLESS: &[&str] = &[
     "write_lat_log",
 ];
 
-/// Each with its reason and the remedy.
+/// The refused options, each with the reason and the remedy.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("bsrange", "kvdyno has one block size for each job", "make a section for each size"),
     ("bssplit", "kvdyno has one block size for each job", "make a section for each size"),
@@ -166,7 +166,7 @@ pub(super) fn canonical(name: &str, value: &str) -> (String, String) {
     (main.to_owned(), value.to_owned())
 }
 
-/// Why an option is refused, and the remedy.
+/// The reason why an option is refused, and the remedy; none: the option is unknown.
 pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     REFUSED.iter().find(|(refused, ..)| *refused == name).map(|(_, why, remedy)| (*why, *remedy))
 }

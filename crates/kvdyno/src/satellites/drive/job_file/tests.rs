@@ -1,4 +1,4 @@
-//! What job files become, and what is refused in them.
+//! Tests of job files: their jobs, and the refused options.
 
 use super::*;
 
@@ -74,7 +74,7 @@ fn a_job_has_a_rate_or_a_pause() {
     assert_eq!(paced("rate_iops=0", 1), (None, Some("250us".to_owned())));
 }
 
-/// Each mistake at its line, with what was found and the remedy.
+/// Each mistake has its line, the text that was found, and the remedy.
 #[test]
 fn what_has_no_counterpart_is_refused_at_its_line() {
     let mut all = String::new();
