@@ -66,11 +66,11 @@ pub(super) fn nodes(field: &Field<'_>) -> Outcome {
         graph.load(&Chunk { nodes: &[(1, node(1, b"first"))], ..Chunk::default() })?;
         graph.add_node(2, &node(1, &long))?;
         let fetch = |graph: &mut BoxGraph<'_>, id| -> Result<_> {
-            let mut found = None;
+            let mut content = None;
             graph.get_node(id, &mut |node| {
-                found = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
+                content = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
             })?;
-            Ok(found)
+            Ok(content)
         };
         let expected = |version, data: &[u8]| Some((3, version, 1_700_000_000, data.to_vec()));
         let loaded = fetch(graph, 1)?;

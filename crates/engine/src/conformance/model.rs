@@ -164,15 +164,15 @@ impl Walk<'_, '_> {
         limit: u64,
         expected: impl Iterator<Item = (&'m u64, &'m Vec<u8>)>,
     ) -> Outcome {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         let key = self.field.key(from);
         session.scan(Range::all(direction).from(&key).limit(limit), &mut |key, value| {
-            found.push((key.to_vec(), value.to_vec()));
+            records.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         })?;
         let expected: Vec<_> =
             expected.map(|(&number, value)| (self.field.key(number), value.clone())).collect();
-        expect(found == expected, || {
+        expect(records == expected, || {
             format!("scan {direction:?} from {from} limit {limit} shows wrong records")
         })
     }

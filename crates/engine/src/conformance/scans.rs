@@ -130,13 +130,13 @@ impl Course<'_, '_> {
         let keys = [from, until].map(|end| end.map(|number| self.field.key(number)));
         let [from, until] = keys.each_ref().map(Option::as_deref);
         let range = Range { from, until, direction: self.direction, limit };
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         let returned = session.scan(range, &mut |key, value| {
-            found.push((key.to_vec(), value.to_vec()));
-            if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            records.push((key.to_vec(), value.to_vec()));
+            if records.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let what = || format!("scan {:?}, {request:?}", self.direction);
-        self.expect_records(&what, returned, &found, expected)
+        self.expect_records(&what, returned, &records, expected)
     }
 
     /// Takes one step of a walk: at most `limit` records, broken off after `most`. False: the walk
@@ -148,16 +148,16 @@ impl Course<'_, '_> {
         remaining: &mut Vec<u64>,
         (limit, most): (u64, usize),
     ) -> Result<bool, Stop> {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         let returned = session.walk(walk, limit, &mut |key, value| {
-            found.push((key.to_vec(), value.to_vec()));
-            if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            records.push((key.to_vec(), value.to_vec()));
+            if records.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let now = remaining.len().min(limit as usize).min(most);
         let expected: Vec<u64> = remaining.drain(..now).collect();
         let what = || format!("walk {:?}, limit {limit}, {most} at most", self.direction);
-        self.expect_records(&what, returned, &found, &expected)?;
-        Ok(found.len() >= most.min(limit as usize))
+        self.expect_records(&what, returned, &records, &expected)?;
+        Ok(records.len() >= most.min(limit as usize))
     }
 
     fn expect_records(

@@ -103,12 +103,12 @@ pub(super) fn scans(field: &Field<'_>) -> Outcome {
             session.put(&field.key(number), &value(number, 1, 40))?;
         }
         let numbers = |within: &mut dyn Transaction, range: Range<'_>, most| {
-            let mut found = Vec::new();
+            let mut keys = Vec::new();
             within.scan(range, &mut |key, _| {
-                found.push(key.to_vec());
-                if found.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                keys.push(key.to_vec());
+                if keys.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
-            Ok::<_, Error>(found)
+            Ok::<_, Error>(keys)
         };
         let (three, nine) = (field.key(3), field.key(9));
         let (within_range, all, cut) = session.transaction(|within| {

@@ -13,6 +13,7 @@ use crate::figures::lists::{group_equal, list, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
+use crate::figures::sweep;
 use crate::judge::claim::Claimed;
 use kvdyno_record::units;
 use std::fmt::Write;
@@ -177,7 +178,7 @@ impl<'s> Setting<'s> {
                 return (!all.is_empty()).then(|| format!("{name}at {rate}: {}", all.join("; ")));
             }
             let entrants = self.rank_entrants(&chosen, metrics, &c::OPS_PER_S);
-            let threads = (!several).then(|| words::format_threads(row.threads));
+            let threads = (!several).then(|| sweep::format_threads(row.threads));
             let p99 = p99(entrants.first()?.name, &rows, false);
             line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
                 match &p99 {

@@ -40,11 +40,6 @@ pub(super) fn format_operations(op: &str) -> String {
     format!("{op}s")
 }
 
-/// `1 thread`.
-pub(super) fn format_threads(threads: u32) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
-}
-
 /// `4 readers and 1 writer`.
 pub(super) fn threads(roles: &[RoleRow]) -> String {
     let role_text = |role: &RoleRow| {

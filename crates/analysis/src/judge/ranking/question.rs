@@ -71,24 +71,6 @@ impl Question {
         }
     }
 
-    /// The question in a few words.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::Loading => "records loaded per second",
-            Self::Reads => "reads per second",
-            Self::Writes => "writes per second",
-            Self::Scans => "scans per second",
-            Self::Mixed => "reads and writes per second",
-            Self::ReadLatency => "p99 of reads in a mix",
-            Self::WriteLatency => "p99 of writes in a mix",
-            Self::Space => "space amplification",
-            Self::WriteAmplification => "write amplification",
-            Self::Tail => "p99.9 of reads while others write",
-            Self::Opening => "mean time to open a closed database",
-            Self::Recovery => "mean time to open a database after a kill",
-        }
-    }
-
     /// The figure that answers it for a role's operations.
     pub(super) fn figure(self) -> &'static Definition {
         match self {
