@@ -57,7 +57,7 @@ pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
                 key = Some(Cow::Borrowed(binary.bytes));
             }
             (name, RawBsonRef::String(hex)) if name == "_id" => {
-                key = parse_hex(hex).map(Cow::Owned)
+                key = parse_hex(hex).map(Cow::Owned);
             }
             (name, RawBsonRef::Binary(binary)) if name == "v" => value = Some(binary.bytes),
             _ => {}
