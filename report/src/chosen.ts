@@ -1,5 +1,6 @@
 // A bar to choose cases and figures by. The choice is kept in the address.
 
+import { parseHash, parseShade, formatHash, storeHash } from "./address";
 import { createShadeButton, type Shade } from "./appearance";
 import type { Definition } from "./data";
 import { h, keepFocus } from "./dom";
@@ -26,7 +27,7 @@ export function createChooser(all: Figure[], show: (choice: Choice) => HTMLEleme
   let choice = parseChoice(location.hash);
   const storeChoice = (next: Choice): void => {
     choice = next;
-    history.replaceState(null, "", formatChoice(choice) || location.pathname + location.search);
+    storeHash(formatChoice(choice));
   };
   const button = createShadeButton(() => choice.theme, (theme) => storeChoice({ ...choice, theme }));
   const bar = h("div", { class: "filterbar still" }), content = h("div", {});
@@ -57,16 +58,14 @@ export const definitionsTable = (definitions: Definition[]): HTMLElement =>
     createTable({ head: ["figure", "unit", "better", "what it is"], words: 4, rows: definitions.map((one) => [one.name, one.unit, one.direction, one.help]) }, "Figures"));
 
 function parseChoice(hash: string): Choice {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
-  const theme = parameters.get("theme");
-  return { cases: parameters.getAll("case"), figures: parameters.getAll("figure"), theme: theme === "light" || theme === "dark" ? theme : null };
+  const parameters = parseHash(hash);
+  return { cases: parameters.getAll("case"), figures: parameters.getAll("figure"), theme: parseShade(parameters) };
 }
 
 function formatChoice({ cases, figures, theme }: Choice): string {
   const parameters = new URLSearchParams([...cases.map((one) => ["case", one]), ...figures.map((one) => ["figure", one])] as [string, string][]);
   if (theme) parameters.set("theme", theme);
-  const text = parameters.toString();
-  return text ? `#${text}` : "";
+  return formatHash(parameters);
 }
 
 function createFilters(all: Figure[], choice: Choice, onChange: (choice: Choice) => void): HTMLElement {

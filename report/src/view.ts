@@ -1,6 +1,8 @@
 // The choice on the page, and the part of it that each workload shows. The choice is kept after the `#` of the
 // address, so that it never leaves the browser.
 
+import { parseHash, parseShade, formatHash } from "./address";
+import type { Shade } from "./appearance";
 import type { Question } from "./ranked";
 import type { Case, Engine, Model, Work } from "./model";
 
@@ -12,15 +14,14 @@ export interface Choice {
   parts: string[];
   works: string[];
   threads: number[];
-  theme: "light" | "dark" | null;
+  theme: Shade | null;
   /** The name of the figure that is shown alone; empty: a list of the names; null: the whole page. */
   figure: string | null;
   inside: Record<string, string>;
 }
 
 export function parseChoice(hash: string): Choice {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
-  const theme = parameters.get("theme");
+  const parameters = parseHash(hash);
   const inside: Record<string, string> = {};
   for (const [name, value] of parameters) {
     if (name.startsWith("f.")) inside[name.slice(2)] = value;
@@ -31,7 +32,7 @@ export function parseChoice(hash: string): Choice {
     parts: parameters.getAll("part"),
     works: parameters.getAll("workload"),
     threads: parameters.getAll("threads").map(Number).filter(Number.isInteger),
-    theme: theme === "light" || theme === "dark" ? theme : null,
+    theme: parseShade(parameters),
     figure: parameters.get("figure"),
     inside,
   };
@@ -47,8 +48,7 @@ export function formatChoice(choice: Choice): string {
   if (choice.figure != null) parameters.set("figure", choice.figure);
   if (choice.theme) parameters.set("theme", choice.theme);
   for (const [name, value] of Object.entries(choice.inside)) parameters.set(`f.${name}`, value);
-  const text = parameters.toString();
-  return text ? `#${text}` : "";
+  return formatHash(parameters);
 }
 
 /** A workload with its cases that are shown. */

@@ -39,8 +39,10 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
         // Random load of 1 M x 16/100 bytes, no compression: the files peak at 2.25 times the data
         // while compacting, and with buffers so small that there are five levels 5.6 times the data
         // is written. A level that is ten times the one above adds up to ten, on average half.
+        // With a limit of 123 MiB, 47 of it caches and buffers, two of four trials of `field` were
+        // killed: more than 76 MiB beside them.
         version,
-        planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 64 << 20 },
+        planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 80 << 20 },
     }
 }
 

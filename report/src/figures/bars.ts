@@ -5,7 +5,7 @@ import { engineColour, paleColour, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { NONE } from "../format";
 import type { Gap } from "../gaps";
-import { axisOptions, axisLabelOptions, truncate, FONT, layOutPanels, tooltipContent, panelTitle, tooltipOptions } from "../layout";
+import { axisOptions, axisLabelOptions, truncate, axisStep, FONT, layOutPanels, tooltipContent, panelTitle, tooltipOptions } from "../layout";
 import type { Engine } from "../model";
 import { wrapText } from "../save";
 
@@ -64,7 +64,7 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
     xAxis: list.map((panel, at) => axisOptions(theme, at, {
       type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabelOptions(theme, panel.format),
       ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(barReach))) : {}),
-      ...(panel.end ? { max: panel.end } : {}),
+      ...(panel.end ? { max: panel.end, interval: axisStep(panel.end) } : {}),
     })),
     yAxis: list.map((_, at) => axisOptions(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),

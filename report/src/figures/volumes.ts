@@ -5,6 +5,7 @@ import { formatDirection, createControl, trialsNote, type Drawing, type Figure }
 import { NONE, formatOwnThreads, formatSi } from "../format";
 import { barGaps } from "../gaps";
 import { findMetric, metricRange, rateMetric, findRole, unique, type Case, type Work } from "../model";
+import { roundUp } from "../layout";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { formatRelative } from "./board";
@@ -17,12 +18,6 @@ const rateFigure = (one: Case, role: string) =>
 
 const relativeVolume = (one: Case, role: string) =>
   (one.load ?? one.run?.roles.find((row) => row.role === role))?.relative_volume ?? null;
-
-/** Rounds up to 1, 2, 4, 6 or 10 times a power of ten. */
-function roundAxisEnd(maximum: number): number {
-  const power = 10 ** Math.floor(Math.log10(maximum));
-  return ([1, 2, 4, 6, 10].find((n) => n * power >= maximum) ?? 10) * power;
-}
 
 function draw(view: View): Drawing | null {
   // The figure has all volumes of the workload, and is drawn once, with the first of them.
@@ -41,7 +36,7 @@ function draw(view: View): Drawing | null {
   const bestThreads = counts.reduce((best, n) => (countVolumes(n) >= countVolumes(best) ? n : best), counts[0] ?? 0);
   const threads = createControl(view, "volumes.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(bestThreads || ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
-  const end = roundAxisEnd(Math.max(1, ...chosen.map((one) => { const metric = rateFigure(one, role.value); return Math.max(metric?.value ?? 0, metricRange(metric)?.[1] ?? 0); })));
+  const end = roundUp(Math.max(1, ...chosen.map((one) => { const metric = rateFigure(one, role.value); return Math.max(metric?.value ?? 0, metricRange(metric)?.[1] ?? 0); })));
   const list: BarPanel[] = volumeNames.map((volume) => ({
     title: volume, format: formatSi, end, ...barGaps(view, chosen.filter((one) => one.work.volume === volume), (one) => rateFigure(one, role.value)),
     bars: chosen.filter((one) => one.work.volume === volume).flatMap((one) => {

@@ -1,5 +1,6 @@
 // The page of one run.
 
+import { storeHash } from "../address";
 import { updateLinks } from "../appearance";
 import { createContents } from "../contents";
 import type { PageData } from "../data";
@@ -34,7 +35,7 @@ export function showReport(root: HTMLElement, first: PageData, text: string): vo
   const currentTheme = (): Theme => (printing ? THEMES.print : THEMES[choice.theme ?? (dark.matches ? "dark" : "light")]);
   const storeChoice = (next: Choice): void => {
     choice = next;
-    history.replaceState(null, "", formatChoice(choice) || location.pathname + location.search);
+    storeHash(formatChoice(choice));
   };
   const applyTheme = (): void => {
     document.documentElement.dataset["theme"] = currentTheme().name === "dark" ? "dark" : "light";

@@ -1,6 +1,7 @@
 // The list of runs of a server or a site, with their answers and states. A server compares two runs; a
 // site has the files of each.
 
+import { parseHash, parseShade, formatHash, storeHash } from "../address";
 import { createShadeButton, withShade, encodePart, type Shade } from "../appearance";
 import { createControls, parsePicks, selectRuns, type Pick, type Picks } from "../board";
 import type { RunEntry, RunsData } from "../data";
@@ -21,16 +22,14 @@ interface Choice {
 const FILES = [["tables.md", "Markdown"], ["workbook.xlsx", "workbook"], ["figures.csv", "CSV"], ["summary.json", "JSON"]] as const;
 
 function parseChoice(hash: string): Choice {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
-  const theme = parameters.get("theme");
-  return { runs: parameters.getAll("run").slice(-2), theme: theme === "light" || theme === "dark" ? theme : null, picks: parsePicks(parameters) };
+  const parameters = parseHash(hash);
+  return { runs: parameters.getAll("run").slice(-2), theme: parseShade(parameters), picks: parsePicks(parameters) };
 }
 
 function formatChoice({ runs, theme, picks }: Choice): string {
   const parameters = new URLSearchParams([...runs.map((run) => ["run", run]), ...Object.entries(picks)]);
   if (theme) parameters.set("theme", theme);
-  const text = parameters.toString();
-  return text ? `#${text}` : "";
+  return formatHash(parameters);
 }
 
 export function showRuns(root: HTMLElement, first: RunsData): void {
@@ -38,7 +37,7 @@ export function showRuns(root: HTMLElement, first: RunsData): void {
   let choice = parseChoice(location.hash);
   const storeChoice = (next: Choice): void => {
     choice = next;
-    history.replaceState(null, "", formatChoice(choice) || location.pathname);
+    storeHash(formatChoice(choice));
   };
   const list = h("div", { id: "runs" }), filters = h("div", { class: "controls" }), bar = h("div", { class: "chooser", role: "status" });
   const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. Retrying every few seconds.");

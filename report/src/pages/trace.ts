@@ -1,7 +1,8 @@
 // The page of a trace: its mix, the sizes of keys and values, the popularity of keys, the hits of a cache, and the
 // working set over time.
 
-import { createShadeButton, type Shade } from "../appearance";
+import { parseHash, parseShade, storeHash } from "../address";
+import { createShadeButton } from "../appearance";
 import { h } from "../dom";
 import { formatBytes, formatDuration, formatThousands, NONE, formatSi } from "../format";
 import { roundUp } from "../layout";
@@ -15,11 +16,7 @@ export function showTrace(root: HTMLElement, data: TraceData, json: string): voi
   const { trace } = data;
   const title = `${trace.header.file}: ${formatSi(trace.header.requests)} requests`;
   document.title = `${title}: kvdyno`;
-  const chosenShade = (): Shade | null => {
-    const theme = new URLSearchParams(location.hash.slice(1)).get("theme");
-    return theme === "light" || theme === "dark" ? theme : null;
-  };
-  const button = createShadeButton(chosenShade, (theme) => history.replaceState(null, "", `#theme=${theme}`));
+  const button = createShadeButton(() => parseShade(parseHash(location.hash)), (shade) => storeHash(`#theme=${shade}`));
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "trace.json") },
     `The statistics as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   const facts = h("dl", { class: "facts" }, ...data.remarks.flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, text)]));

@@ -1,5 +1,6 @@
 // The page of a comparison: differences, their size, and their certainty.
 
+import { parseHash, parseShade, formatHash, storeHash } from "../address";
 import { createShadeButton, withShade, encodePart, type Shade } from "../appearance";
 import type { Judgement, Pair, Sample, Side, Versus, VersusData, VersusRow } from "../data";
 import { h, keepFocus, type Child } from "../dom";
@@ -24,25 +25,23 @@ interface Choice {
 const FILTERS = [["verdict", "verdicts"], ["case", "cases"], ["figure", "figures"]] as const;
 
 function parseChoice(hash: string): Choice {
-  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
-  const theme = parameters.get("theme");
+  const parameters = parseHash(hash);
   const [verdicts, cases, figures] = FILTERS.map(([name]) => parameters.getAll(name)) as [string[], string[], string[]];
-  return { verdicts, cases, figures, theme: theme === "light" || theme === "dark" ? theme : null };
+  return { verdicts, cases, figures, theme: parseShade(parameters) };
 }
 
 function formatChoice(choice: Choice): string {
   const parameters = new URLSearchParams();
   for (const [name, list] of FILTERS) for (const value of choice[list]) parameters.append(name, value);
   if (choice.theme) parameters.set("theme", choice.theme);
-  const text = parameters.toString();
-  return text ? `#${text}` : "";
+  return formatHash(parameters);
 }
 
 export function showVersus(root: HTMLElement, data: VersusData, json: string): void {
   let choice = parseChoice(location.hash);
   const storeChoice = (next: Choice): void => {
     choice = next;
-    history.replaceState(null, "", formatChoice(choice) || location.pathname + location.search);
+    storeHash(formatChoice(choice));
   };
   const button = createShadeButton(() => choice.theme, (theme) => storeChoice({ ...choice, theme }));
   const { versus } = data;

@@ -128,7 +128,8 @@ mod soak {
         let all = trials("instructions_per_op");
         assert_eq!(all.len(), 3);
         let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
-        assert!(low > 100.0 && high / low < 1.001, "{all:?}");
+        // On a busy machine trials differ by 0.11 % at most (docs/count.md).
+        assert!(low > 100.0 && high / low < 1.002, "{all:?}");
         let engine = trials("engine_instructions_per_op");
         assert!(
             engine.iter().zip(&all).all(|(engine, all)| *engine > 50.0 && engine < all),

@@ -238,7 +238,7 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
         .run("slice = \"100ms\"")
         .engine_as("null", "null", "store = \"memory\"\nlatency_ns = 2000")
         .load("batch = 500")
-        .measure("duration = \"600ms\"")
+        .measure("duration = \"2s\"")
         .role("readers", &format!("threads = 2\n{GET}"))
         .role("writer", UPDATE);
     scratch.write("s.toml", &suite.text());
@@ -255,9 +255,10 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
     let distance = roles[0].window_ns.abs_diff(roles[1].window_ns);
     assert!(distance <= longest.unwrap() + 1_000_000, "{distance} ns apart");
     for role in roles {
-        assert!(role.window_ns >= 590_000_000, "{} ended after {} ns", role.role, role.window_ns);
+        assert!(role.window_ns >= 1_990_000_000, "{} ended after {} ns", role.role, role.window_ns);
     }
-    // Both ran in the first half and in the second; on a busy machine a single slice may be empty.
+    // Both ran in the first half and in the second. A busy host may stop the machine for half a
+    // second: its slices are empty.
     let slices = run.case(&case.case, 1).series().unwrap();
     let slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     let worked = |role: &str, half: std::ops::Range<u64>| {
@@ -266,7 +267,7 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
         counts.any(|counts| counts.count > 0)
     };
     for role in ["readers", "writer"] {
-        assert!(worked(role, 0..3) && worked(role, 3..7), "{role}: {slices:?}");
+        assert!(worked(role, 0..10) && worked(role, 10..21), "{role}: {slices:?}");
     }
     scratch.run(&["check"]).assert_code(0);
     let summary = scratch.run(&["export", "--json"]).json();

@@ -24,7 +24,8 @@ pub(in crate::answers) enum TargetVerdict {
     Missed(Option<String>),
     /// The trial cannot be judged, and could not be if it were tried again: why.
     Void(String),
-    /// The trial has not ended yet; why, where the host stopped it: a full disk.
+    /// The trial has not ended yet; why, where the host stopped it: a full disk,
+    /// a library that is missing.
     Open(Option<String>),
 }
 
@@ -120,7 +121,7 @@ fn without_figures(
                     TargetVerdict::Open(Some(format!("its load: {}", describe_ending(outcome))))
                 }
                 // What is missing may be there the next time.
-                _ => TargetVerdict::Void(message.clone()),
+                _ => TargetVerdict::Open(Some(message.clone())),
             })
         }
         outcome if outcome.is_final() => Some(TargetVerdict::Void(describe_ending(outcome))),
@@ -285,7 +286,9 @@ fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::{self, Fixture};
     use kvdyno_record::hlog;
+    use kvdyno_record::workload::Activity;
 
     #[test]
     fn few_samples_may_show_a_miss_and_never_that_it_is_met() {
@@ -304,24 +307,34 @@ mod tests {
     /// Nine of ten operations are fast reads, so the median of all operations is a read's.
     #[test]
     fn a_latency_is_to_be_kept_by_each_operation() {
-        use crate::fixture::Fixture;
-        let dir = crate::fixture::make_dir();
-        let run = Fixture::with_mixed_role(1).write(&dir.path().join("run"));
-        let evidence = Evidence::read(&run).unwrap();
-        let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();
-        let measured_phase = case.case.phases.iter().find_map(|phase| match &phase.work {
-            kvdyno_record::workload::Activity::Measure(mix) => {
-                Some(MeasuredPhase { name: &phase.name, mix })
-            }
-            _ => None,
-        });
-        let judged = |text: &str| {
-            let target = Target::parse(text).unwrap();
-            judge(&evidence, case, &target, measured_phase.unwrap(), true).unwrap()
-        };
+        let fixture = Fixture::with_mixed_role(1);
+        let judged = |text: &str| judge_first_case(&fixture, text);
         assert_eq!(judged("get.p50 < 100us").verdict, TargetVerdict::Met);
         let all = judged("p50 < 100us");
         assert_eq!(all.verdict, TargetVerdict::Missed(None));
         assert_eq!(all.values, judged("update.p50 < 100us").values);
+    }
+
+    #[test]
+    fn a_case_that_was_not_run_for_a_missing_library_can_be_tried_again() {
+        let mut fixture = Fixture::with_mixed_role(1);
+        let message = "no library of LMDB is installed".to_owned();
+        fixture.case("lmdb_t1_r1").record.outcome = Outcome::NotRun { message: message.clone() };
+        let judged = judge_first_case(&fixture, "p50 < 100us");
+        assert_eq!(judged.verdict, TargetVerdict::Open(Some(message)));
+    }
+
+    /// Judges the case of LMDB with one thread.
+    fn judge_first_case(fixture: &Fixture, target: &str) -> JudgedTrial {
+        let dir = fixture::make_dir();
+        let run = fixture.write(&dir.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();
+        let measured_phase = case.case.phases.iter().find_map(|phase| match &phase.work {
+            Activity::Measure(mix) => Some(MeasuredPhase { name: &phase.name, mix }),
+            _ => None,
+        });
+        let target = Target::parse(target).unwrap();
+        judge(&evidence, case, &target, measured_phase.unwrap(), true).unwrap()
     }
 }
