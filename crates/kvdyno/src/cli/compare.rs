@@ -48,7 +48,7 @@ is listed above the table.
 Two engines of one run are judged by their trials, pair by pair, from four pairs on.
 --durability compares one engine in two classes: the cost of durability. Runs are judged by how much
 runs of one build differ: from four runs of both sides together. Two single runs have ratios and no
-verdict. Rates are judged, and p99 of groups on a schedule; with --figures only those. All others
+verdict. Rates are judged, and p99 of roles on a schedule; with --figures only those. All others
 are shown without a verdict.
 
 Exit codes of the gate:

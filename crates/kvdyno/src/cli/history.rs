@@ -62,7 +62,7 @@ changed (E-divisive with Student's t, p < 0.001, and more than 1 %). Runs of oth
 newest run's are left out, with a note.
 
 The gate compares the newest run with the last stable level: at least 4 runs between two changes.
-How much these differ makes the interval. Rates are judged, and p99 of groups on a schedule; with
+How much these differ makes the interval. Rates are judged, and p99 of roles on a schedule; with
 --figures only those.
 
 Exit codes of the gate:
