@@ -59,7 +59,7 @@ struct Session {
 // library has the names of functions that use them. `planning`: a random load of 1 M x 16/100 bytes
 // took as much room as the data at rest, and wrote it 5.4 times (4.7 with 4000-byte values), before
 // its deeper levels were full. While it compacts, the factors are as RocksDB's. `field` (1 M x 16/500
-// bytes) takes 32 MiB in all, as blocks of a map are not cached.
+// bytes) takes 32 MiB in all: the block cache hardly fills, and why is not known.
 const char* Describe() {
   static const std::string text = R"({"name": "leveldb", "title": "LevelDB", "version": ")" +
                                   std::to_string(leveldb::kMajorVersion) + "." +

@@ -128,7 +128,7 @@ mod soak {
         let all = trials("instructions_per_op");
         assert_eq!(all.len(), 3);
         let (low, high) = all.iter().fold((f64::MAX, 0.0), |(a, b), v| (v.min(a), v.max(b)));
-        // On a busy machine trials differ by 0.11 % at most (docs/count.md).
+        // On a busy machine trials differed by up to 0.11 % (docs/count.md).
         assert!(low > 100.0 && high / low < 1.002, "{all:?}");
         let engine = trials("engine_instructions_per_op");
         assert!(

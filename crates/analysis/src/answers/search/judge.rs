@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_latency_is_to_be_kept_by_each_operation() {
         let fixture = Fixture::with_mixed_role(1);
-        let judged = |text: &str| judge_first_case(&fixture, text);
+        let judged = |text: &str| judge_lmdb_case(&fixture, text);
         assert_eq!(judged("get.p50 < 100us").verdict, TargetVerdict::Met);
         let all = judged("p50 < 100us");
         assert_eq!(all.verdict, TargetVerdict::Missed(None));
@@ -320,12 +320,12 @@ mod tests {
         let mut fixture = Fixture::with_mixed_role(1);
         let message = "no library of LMDB is installed".to_owned();
         fixture.case("lmdb_t1_r1").record.outcome = Outcome::NotRun { message: message.clone() };
-        let judged = judge_first_case(&fixture, "p50 < 100us");
+        let judged = judge_lmdb_case(&fixture, "p50 < 100us");
         assert_eq!(judged.verdict, TargetVerdict::Open(Some(message)));
     }
 
     /// Judges the case of LMDB with one thread.
-    fn judge_first_case(fixture: &Fixture, target: &str) -> JudgedTrial {
+    fn judge_lmdb_case(fixture: &Fixture, target: &str) -> JudgedTrial {
         let dir = fixture::make_dir();
         let run = fixture.write(&dir.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();

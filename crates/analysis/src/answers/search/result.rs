@@ -118,8 +118,8 @@ pub struct Point {
     pub whys: Vec<String>,
     /// Why the point cannot be judged; null: it can.
     pub void: Option<String>,
-    /// Why it is not complete, where the host stopped it: a full disk. Null: it is complete, or was
-    /// cut off.
+    /// Why it is not complete, where the host stopped it: a full disk, a missing library. Null: it
+    /// is complete, or was cut off.
     pub stopped: Option<String>,
     /// Whether all its trials have ended.
     pub complete: bool,
