@@ -69,7 +69,12 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         });
         if !prepared {
             let reserved = shared.reserve(context.role, steps);
-            if reserved == 0 || !source.fill(&mut block, reserved) {
+            if reserved == 0 {
+                // All operations are taken: what the schedule has after them is no backlog.
+                *pace = None;
+                break;
+            }
+            if !source.fill(&mut block, reserved) {
                 break;
             }
         }
@@ -99,6 +104,10 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         let took = recorder.last_end.saturating_sub(began).max(1);
         let fitting = (steps as u64 * BLOCK_NS / took) as usize;
         steps = fitting.clamp(1, (steps * 2).min(steps_max));
+    }
+    if prepared {
+        // The phase was over before the first block began.
+        source.settle(&block, 0, &[]);
     }
     context.recorder
 }
@@ -387,6 +396,28 @@ mod tests {
         let played = play.run(Script::new(&[Ok(10 * MS)], 100));
         assert_eq!((played.count(), played.result.backlog), (1, 4));
         assert!(played.window_ns() >= 10 * MS, "{}", played.window_ns());
+    }
+
+    /// Regression test: operations that were due while the last one stalled counted as backlog,
+    /// although the phase had no more of them.
+    #[test]
+    fn a_count_that_is_done_leaves_no_backlog() {
+        let play = Play { rate: Some(1_000.0), operations: Some(10), ..Play::default() };
+        let mut calls = vec![Ok(100); 9];
+        calls.push(Ok(20 * MS));
+        let played = play.run(Script::new(&calls, 0));
+        assert_eq!((played.count(), played.result.backlog), (10, 0));
+        assert!(played.window_ns() > 29 * MS, "{}", played.window_ns());
+    }
+
+    /// Regression test: keys of a first block that was never begun counted as existing.
+    #[test]
+    fn a_phase_that_is_over_before_it_begins_inserts_nothing() {
+        for (depth, rate) in [(None, None), (Some(4), None), (None, Some(1_000.0))] {
+            let play = Play { inserts: true, over: true, depth, rate, ..Play::default() };
+            let played = play.run(Script { answers: 1, ..Script::new(&[], 100) });
+            assert_eq!((played.count(), played.records), (0, (100, 100)), "{depth:?} {rate:?}");
+        }
     }
 
     /// Regression test for fault 3: blocks of 100 operations were prepared while the next of them

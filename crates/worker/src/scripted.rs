@@ -225,6 +225,8 @@ pub(crate) struct Play {
     pub(crate) turn_ns: Option<u64>,
     /// The number of other threads, which have done all that is left before this one begins.
     pub(crate) others: usize,
+    /// Whether the phase is over before this thread begins.
+    pub(crate) over: bool,
     /// The directory of the file in which its requests are recorded; none: they are not recorded.
     pub(crate) spools: Option<PathBuf>,
 }
@@ -243,6 +245,7 @@ impl Default for Play {
             think_ns: None,
             turn_ns: None,
             others: 0,
+            over: false,
             spools: None,
         }
     }
@@ -307,6 +310,9 @@ impl Play {
         let source = single_op_source(self.op(), &population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
+        if self.over {
+            shared.end();
+        }
         let client = Client { spec, source, packets: sender };
         let over = AtomicBool::new(false);
         let (mut results, pauses) = std::thread::scope(|scope| {
