@@ -50,10 +50,16 @@ pub(crate) fn roles(all: impl IntoIterator<Item = Vec<RoleResult>>) -> Vec<RoleR
 
 /// Adds a worker's role to a sum. Each worker reports the offered rate of all: it is not added.
 fn add_role(sum: &mut RoleResult, role: RoleResult) {
-    // A worker without a thread of the role has no windows.
+    // The windows of some threads cannot divide the operations of all: a count may end the phase
+    // for one worker, and time for another. A worker without a thread of the role has no windows.
+    let has_windows = |role: &RoleResult| role.windows.len() == role.threads as usize;
+    if has_windows(sum) && has_windows(&role) {
+        sum.windows.extend(role.windows);
+    } else {
+        sum.windows.clear();
+    }
     sum.threads += role.threads;
     sum.window_ns = sum.window_ns.max(role.window_ns);
-    sum.windows.extend(role.windows);
     sum.backlog += role.backlog;
     sum.own_ns += role.own_ns;
     sum.usage = match (sum.usage, role.usage) {
@@ -105,6 +111,17 @@ mod tests {
         assert_eq!((sum.threads, sum.window_ns, sum.windows.len()), (3, 120, 3));
         assert_eq!((sum.offered_per_s, sum.backlog, sum.own_ns), (Some(500.0), 9, 21));
         assert_eq!((sum.ops["get"].count, sum.ops["get"].service_ns_max), (14, 120));
+    }
+
+    /// Regression test: the windows of one worker's threads divided the operations of all.
+    #[test]
+    fn windows_of_some_threads_are_none() {
+        let by_count = || RoleResult { windows: Vec::new(), ..role(2, 90, 10) };
+        let by_time = || role(1, 120, 4);
+        for all in [[by_time(), by_count(), by_time()], [by_count(), by_time(), by_count()]] {
+            let sums = roles(all.map(|role| vec![role]));
+            assert_eq!((sums.len(), sums[0].windows.len()), (1, 0));
+        }
     }
 
     #[test]

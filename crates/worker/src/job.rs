@@ -19,7 +19,7 @@ use kvdyno_record::crew::RankId;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
-use kvdyno_record::workload::{Activity, Load, Mix, Phase};
+use kvdyno_record::workload::{Activity, Ends, Load, Mix, Phase};
 use kvdyno_trace::Spool;
 use live::LiveRecords;
 use plan::Plan;
@@ -215,10 +215,11 @@ impl<'j, G: GraphEngine> Case<'j, G> {
             None => self.run_specs(self.plan.mix_roles(mix, &mut task)?, &task)?,
         };
         let Some(mut result) = result else { return Ok(None) };
-        if mix.ends.operations.is_some() {
+        let counted = result.roles.first_mut().filter(|role| ended_by_count(&mix.ends, role));
+        if let Some(role) = counted {
             // The operations were counted out beforehand, as in a load: the role ends with the
             // last.
-            result.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
+            role.windows.clear();
         }
         // Data that was never stored cannot be wrong; the check took its time all the same. Only
         // then is the engine described: that may load a library, in memory that counts.
@@ -336,6 +337,12 @@ fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolatio
     }
 }
 
+/// Whether the count of operations ended a phase for its first role, and not time.
+fn ended_by_count(ends: &Ends, role: &RoleResult) -> bool {
+    let earliest_ns = ends.least_ns.or(ends.duration_ns);
+    ends.operations.is_some() && earliest_ns.is_none_or(|earliest_ns| role.window_ns < earliest_ns)
+}
+
 fn require_open<E>(engine: Option<&E>) -> Result<&E> {
     engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
 }
@@ -358,5 +365,38 @@ impl PhaseResult {
             failure: done.failure,
             ..Self::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression test: where time cut a count off, the threads' own windows were dropped too, and
+    /// one thread that stalled at the end slowed all others down.
+    #[test]
+    fn a_count_ends_a_phase_that_is_over_before_its_time() {
+        let role = RoleResult {
+            role: "readers".to_owned(),
+            threads: 8,
+            window_ns: 35,
+            windows: Vec::new(),
+            offered_per_s: None,
+            backlog: 0,
+            own_ns: 0,
+            usage: None,
+            ops: std::collections::BTreeMap::new(),
+        };
+        let ends = |operations, least_ns, duration_ns| Ends {
+            operations,
+            least_ns,
+            duration_ns,
+            ..Ends::default()
+        };
+        assert!(ended_by_count(&ends(Some(9), None, None), &role));
+        assert!(ended_by_count(&ends(Some(9), None, Some(40)), &role));
+        assert!(!ended_by_count(&ends(Some(9), None, Some(30)), &role));
+        assert!(!ended_by_count(&ends(Some(9), Some(30), Some(40)), &role), "rates were steady");
+        assert!(!ended_by_count(&ends(None, None, Some(40)), &role), "nothing was counted out");
     }
 }
