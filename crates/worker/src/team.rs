@@ -17,6 +17,7 @@ use kvdyno_record::operations::OpInfo;
 use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use kvdyno_trace::Spool;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -150,7 +151,8 @@ impl Team<'_> {
         let Self { clock, task, shared, mut roles, watch, engine } = self;
         let names: Vec<String> = roles.iter().map(|role| role.role.clone()).collect();
         std::thread::scope(|scope| {
-            let start = |(role, work)| spawn_of_role(scope, role, work);
+            let start =
+                |(role, work)| spawn_of_role(scope, role, move || work_or_fail(work, shared));
             let handles: Vec<_> = works.into_iter().map(start).collect();
             shared.ready.wait();
             let usage_before = gate.pass(engine.counters);
@@ -166,15 +168,11 @@ impl Team<'_> {
             let clock = collected.map_err(|error| shared.fail(error)).unwrap_or(clock);
             let mut requests = Vec::new();
             for handle in handles {
-                match handle.join() {
-                    Ok(results) if begins => {
-                        let recorded = |result: ThreadResult| result.add_to(&mut roles, start);
-                        requests.extend(results.into_iter().filter_map(recorded));
-                    }
-                    Ok(_) => {}
-                    Err(_) => {
-                        shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked"));
-                    }
+                // A thread that panicked has no results, and has ended the phase.
+                let results = handle.join().unwrap_or_default();
+                if begins {
+                    let recorded = |result: ThreadResult| result.add_to(&mut roles, start);
+                    requests.extend(results.into_iter().filter_map(recorded));
                 }
             }
             let Some(usage_before) = usage_before? else { return Ok(None) };
@@ -189,6 +187,15 @@ impl Team<'_> {
             }))
         })
     }
+}
+
+/// Works. A panic ends the phase at once: the other threads may wait for this one at the end of a
+/// turn.
+fn work_or_fail(work: ThreadWork<'_>, shared: &Shared) -> Vec<ThreadResult> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked"));
+        Vec::new()
+    })
 }
 
 /// Syncs the engine in a thread of the first role, so that the sync is accounted for as the role's
@@ -293,6 +300,17 @@ mod tests {
         let rate = role.per_second(role.ops["get"].count).unwrap();
         let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
         assert!((rate / exact - 1.0).abs() < 0.001, "expected {exact:.0}/s, found {rate:.0}/s");
+    }
+
+    /// Regression test: threads that paused between turns waited for ever for one that had
+    /// panicked.
+    #[test]
+    fn a_panic_of_one_thread_ends_the_phase_for_all() {
+        let shared = Shared::new((2, 2), 0, None);
+        let panics = || -> Vec<ThreadResult> { panic!("scripted") };
+        assert!(work_or_fail(Box::new(panics), &shared).is_empty() && shared.is_over());
+        let failure = shared.failure.lock().unwrap().take().unwrap();
+        assert_eq!(failure.message, "a worker thread panicked");
     }
 
     /// Half a wave is above the mean of a whole one: the offered rate is that of the phase.
