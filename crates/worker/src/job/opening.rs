@@ -61,11 +61,7 @@ impl<G: GraphEngine> Case<'_, G> {
             }
             self.close_before(index, number, op)?;
             let record = rng.below(self.job.data.records.max(1));
-            let took_ns = self.time_opening(record, &mut recorder.tallies[0])?;
-            recorder.last_end += took_ns;
-            if recorder.last_end >= recorder.edge {
-                recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
-            }
+            self.time_opening(record, &mut recorder)?;
             send(&Event::Progress {
                 phase: index,
                 started_unix_ns,
@@ -126,8 +122,8 @@ impl<G: GraphEngine> Case<'_, G> {
         self.listener.wait_for_go()
     }
 
-    /// Opens the engine and looks a record up. Returns how long that took.
-    fn time_opening(&mut self, record: u64, tally: &mut Tally) -> Result<u64> {
+    /// Opens the engine and looks a record up. Counts how long that took.
+    fn time_opening(&mut self, record: u64, recorder: &mut Recorder) -> Result<()> {
         let mut key = Vec::new();
         self.plan.supply.keys.push(record, &mut key);
         let verify = self.job.data.verify;
@@ -139,8 +135,7 @@ impl<G: GraphEngine> Case<'_, G> {
         let took_ns = self.clock.now() - started;
         drop(session);
         self.report_open(took_to_open)?;
-        tally.count += 1;
-        tally.service.record(took_ns);
+        let tally = count_opening(recorder, took_ns);
         match answer {
             Some((bytes, sound)) => {
                 tally.read_bytes += key.len() as u64 + bytes;
@@ -149,8 +144,20 @@ impl<G: GraphEngine> Case<'_, G> {
             }
             None => tally.missing += 1,
         }
-        Ok(took_ns)
+        Ok(())
     }
+}
+
+/// Counts an opening in the slice in which it ended, as every operation is. Returns its tally.
+fn count_opening(recorder: &mut Recorder, took_ns: u64) -> &mut Tally {
+    recorder.last_end += took_ns;
+    if recorder.last_end >= recorder.edge {
+        recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
+    }
+    let tally = &mut recorder.tallies[0];
+    tally.count += 1;
+    tally.service.record(took_ns);
+    tally
 }
 
 /// Starts this worker once more on the same database, lets it update records at a rate, and kills
@@ -227,4 +234,25 @@ fn write_for_a_while(child: &mut Child, job: &[u8]) -> Result<()> {
 
 fn other_error(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorClass::Other, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression test: an opening belonged to the slice in which it began.
+    #[test]
+    fn an_opening_belongs_to_the_slice_it_ends_in() {
+        let (sender, packets) = channel();
+        let time = TimeLine::new((0, 0), 100, 1_000, u64::MAX, sender);
+        let tallies = vec![Tally::new(Op::Get.info(), Timing::Closed)];
+        let mut recorder = Recorder::new(tallies, time, 100);
+        for took_ns in [700, 701, 1_800] {
+            count_opening(&mut recorder, took_ns);
+        }
+        ThreadResult::new(0, recorder, None, 100, &mut || 0);
+        let sent: Vec<(u64, u64)> =
+            packets.iter().map(|packet| (packet.slice, packet.times[0].service.sum)).collect();
+        assert_eq!(sent, [(0, 700), (1, 701), (3, 1_800)]);
+    }
 }
