@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 pub mod exit;
+mod output;
 mod printer;
 mod records;
 pub mod running;

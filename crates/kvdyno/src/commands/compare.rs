@@ -3,6 +3,7 @@
 use super::report;
 use crate::cli::{CompareArgs, ComparisonArgs, parse_within};
 use crate::exit::Complaint;
+use crate::output;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::figures::engines::EngineInfo;
@@ -112,7 +113,7 @@ pub(super) fn answer(
         report::write(&page, path, printer)?;
     }
     // The page may be standard output itself.
-    if !args.json && args.html.as_deref() != Some(Path::new("-")) {
+    if !args.json && !args.html.as_deref().is_some_and(output::is_stdout) {
         let (header, footer) = (text::header(&versus), text::footer(&versus));
         lines(header, printer);
         if let Some((table, aid)) = text::explanation::table(&versus) {

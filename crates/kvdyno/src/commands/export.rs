@@ -2,6 +2,7 @@
 
 use crate::cli::ExportArgs;
 use crate::exit::Complaint;
+use crate::output;
 use crate::printer::Printer;
 use crate::records::runs;
 use anyhow::Context as _;
@@ -11,11 +12,10 @@ use kvdyno_analysis::figures::metric::Direction;
 use kvdyno_analysis::figures::percentiles;
 use kvdyno_analysis::figures::profile;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::write_atomic;
 use kvdyno_render::{self as render, brief, long, markdown, time_csv, wide, xlsx};
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         printer.json(&summary)?;
     }
     if let Some(path) = &args.csv {
-        if path == Path::new("-") {
+        if output::is_stdout(path) {
             file(path, &long::csv(&summary)?, printer)?;
         } else {
             csv_dir(&evidence, &summary, path, printer)?;
@@ -103,7 +103,7 @@ fn trackers(args: &ExportArgs, summary: &Summary, printer: &Printer) -> anyhow::
 
 /// Refuses combinations of options that the command line's parser cannot check.
 fn check(args: &ExportArgs) -> Result<(), Complaint> {
-    let on_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
+    let on_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(output::is_stdout);
     let streams = [
         args.json,
         on_stdout(&args.csv),
@@ -160,11 +160,7 @@ fn lines(
     printer: &Printer,
     write: impl FnOnce(BufWriter<File>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let failed = || format!("failed to write `{}`", path.display());
-    let partial = path.with_extension("csv.tmp");
-    let output = File::create(&partial).with_context(failed)?;
-    write(BufWriter::new(output)).with_context(failed)?;
-    std::fs::rename(&partial, path).with_context(failed)?;
+    output::write_with(path, |file| write(BufWriter::new(file)))?;
     printer.note(&format!("wrote {}", path.display()));
     Ok(())
 }
@@ -176,10 +172,10 @@ fn make(dir: &Path) -> anyhow::Result<()> {
 
 /// Writes a file; `-`: to standard output.
 fn file(path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
-    if path == Path::new("-") {
+    if output::is_stdout(path) {
         printer.verbatim(bytes);
     } else {
-        write_atomic(path, bytes)?;
+        output::write(path, bytes)?;
         printer.note(&format!("wrote {}", path.display()));
     }
     Ok(())
@@ -190,7 +186,6 @@ mod tests {
     use super::*;
     use kvdyno_analysis::fixture::Fixture;
     use std::fs;
-    use std::path::PathBuf;
 
     #[test]
     fn a_run_is_written_for_other_services() {

@@ -3,6 +3,7 @@
 use super::{compare, report};
 use crate::cli::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
 use crate::exit::Complaint;
+use crate::output;
 use crate::printer::Printer;
 use crate::records::runs;
 use crate::running::prepare;
@@ -92,7 +93,7 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&trend)?;
     } else if let Some(path) = &args.comparison.html {
         report::write(&TrendData::new(trend.clone()), path, printer)?;
-        if trend.gate.is_some() && path != Path::new("-") {
+        if trend.gate.is_some() && !output::is_stdout(path) {
             compare::lines(text::footer(&trend), printer);
         }
     } else {

@@ -5,13 +5,12 @@ mod text;
 use super::{plan, run};
 use crate::cli::QuickArgs;
 use crate::exit::Complaint;
+use crate::output;
 use crate::printer::Printer;
 use crate::running::prepare::{PreparedRun, describe, prepare_text};
 use crate::running::workers;
-use anyhow::Context as _;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
 use kvdyno_suite::{Overrides, Pick};
 use std::path::{Path, PathBuf};
@@ -199,8 +198,7 @@ fn save(
         let message = format!("--save-suite {}: the file exists already", path.display());
         return Err(Complaint::usage(message).hint("use another name, or remove it").into());
     }
-    write_atomic(path, text.as_bytes())
-        .with_context(|| format!("failed to write the suite {}", path.display()))?;
+    output::write(path, text.as_bytes())?;
     let path = path.display().to_string();
     let options = options.map(|(options, _)| options.as_str());
     let command = run_command(&path, args, options);

@@ -1,12 +1,12 @@
 //! `kvdyno report`: a run as one self-contained page of HTML.
 
 use crate::cli::ReportArgs;
+use crate::output;
 use crate::printer::Printer;
 use crate::records::bundle::ENDING;
 use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::write_atomic;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let path = args.output.clone().unwrap_or_else(|| page_path(dir.display_path()));
     write(&data, &path, printer)?;
     runs::warn_if_altered(&data.summary, printer);
-    if path != Path::new("-") && data.summary.verdict != Exit::Ok {
+    if !output::is_stdout(&path) && data.summary.verdict != Exit::Ok {
         printer
             .warning("an engine failed, or findings invalidate figures of this run: see the page");
     }
@@ -27,10 +27,10 @@ pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> 
 /// Writes a page to a file and prints its path; `-`: the page itself to standard output.
 pub(crate) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
     let page = html(TEMPLATE, data).context("failed to create the page")?;
-    if path == Path::new("-") {
+    if output::is_stdout(path) {
         printer.verbatim(page.as_bytes());
     } else {
-        write_atomic(path, page.as_bytes())?;
+        output::write(path, page.as_bytes())?;
         printer.data(&path.display().to_string());
     }
     Ok(())

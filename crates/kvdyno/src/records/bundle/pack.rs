@@ -2,8 +2,9 @@
 
 use super::names::is_dir_name;
 use super::{Limits, RECORD, SUMS};
+use crate::output;
 use anyhow::Context as _;
-use kvdyno_record::files::{RunDir, sha256, write_atomic};
+use kvdyno_record::files::{RunDir, sha256};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ pub(crate) fn pack(
     let mut source = ErrorCapture { inner: BufReader::new(archive), error: None };
     let packed = compress_to_vec(&mut source, CompressionLevel::Fastest);
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
-    write_atomic(file, &packed)?;
+    output::write(file, &packed)?;
     let files = contents.values().filter(|content| !matches!(content, Content::Dir)).count();
     Ok(Packed { files, bytes, size_bytes: packed.len() as u64 })
 }
