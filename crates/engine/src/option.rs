@@ -15,6 +15,9 @@ pub struct OptionSpec {
     pub default: Value,
     /// One sentence: what it does, in the engine's terms.
     pub help: String,
+    /// Whether a set value is a path of this machine, which a rerun elsewhere does not use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_path: bool,
     /// The values that presets give it in place of the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presets: Vec<Setting>,
@@ -61,7 +64,8 @@ pub struct Setting {
 impl OptionSpec {
     /// An option of these four parts, without values of presets.
     pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
-        Self { name: name.to_owned(), kind, default, help: help.to_owned(), presets: Vec::new() }
+        let (name, help) = (name.to_owned(), help.to_owned());
+        Self { name, kind, default, help, is_path: false, presets: Vec::new() }
     }
 
     /// An option that is on or off.
@@ -89,6 +93,11 @@ impl OptionSpec {
     /// An option whose value is any text.
     pub fn text(name: &str, default: &str, help: &str) -> Self {
         Self::new(name, OptionKind::Text, Value::Text(default.to_owned()), help)
+    }
+
+    /// An option whose value is a path; empty: none.
+    pub fn path(name: &str, help: &str) -> Self {
+        Self { is_path: true, ..Self::text(name, "", help) }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use crate::format::VALUE_BYTES_MAX;
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
-    PowerLoss, Value,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, PlaceKind, Planning, PowerLoss,
 };
 use std::collections::BTreeMap;
 
@@ -60,10 +59,8 @@ fn options() -> Vec<OptionSpec> {
             "Neighbouring records in one block; a block is as many pages of 4 KiB as they need. 0: \
              as many as fit into one page, and at least one.",
         ),
-        OptionSpec::new(
+        OptionSpec::path(
             "mirror",
-            OptionKind::Text,
-            Value::Text(String::new()),
             "A second directory that holds a copy: both are written before a call returns, each \
              block is read from one of them, and one repairs the other.",
         ),

@@ -19,6 +19,7 @@ use crate::running::start;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::{Description, OptionSpec};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::{Case, Plan};
@@ -105,6 +106,7 @@ impl RecordedRun {
         for case in &local.cases {
             let Some(worker) = workers.identity(case) else { continue };
             let engine = &worker.description.engine;
+            check_paths(case, engine)?;
             // A worker would refuse it too, but only when its case starts.
             case.options.clone().resolve(engine).map_err(|error| {
                 Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
@@ -209,6 +211,22 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
 }
 
+/// Refuses an option that is a path of the author's machine.
+fn check_paths(case: &Case, engine: &Description) -> Result<(), Complaint> {
+    let set_value = |option: &OptionSpec| {
+        let value = case.options.values.get(&option.name).filter(|value| **value != option.default);
+        Some((option.name.clone(), value?.to_string()))
+    };
+    let mut paths = engine.options.iter().filter(|option| option.is_path).filter_map(set_value);
+    let Some((option, path)) = paths.next() else { return Ok(()) };
+    Err(Complaint::usage(format!(
+        "option `{option}` of {} in the recorded run is {path}, but a rerun never uses a path of a \
+         record",
+        case.label
+    ))
+    .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
+}
+
 /// Refuses a crew: the command that starts it is the author's, and would run on this machine.
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let Some(crew) = plan.cases.iter().find_map(|case| case.crew.as_ref()) else { return Ok(()) };
@@ -262,6 +280,25 @@ mod tests {
         let device = Medium::Device { path, discard: true, format: Format::Raw };
         let text = with(device).unwrap_err();
         assert!(text.contains("/dev/sda"), "{text}");
+    }
+
+    #[test]
+    fn a_records_option_that_is_a_path_is_refused() {
+        let fixture = Fixture::new();
+        let mut case = fixture.plan.cases[1].clone();
+        let worker = fixture.cases[1].record.worker.clone().unwrap();
+        let mut engine = worker.description.engine;
+        engine.options.push(OptionSpec::path("mirror", "A second directory."));
+        engine.options.push(OptionSpec::text("table", "", "A table."));
+        let set = |case: &mut Case, name: &str, value: &str| {
+            case.options.values.insert(name.to_owned(), value.into());
+        };
+        set(&mut case, "table", "/a/b");
+        set(&mut case, "mirror", "");
+        check_paths(&case, &engine).unwrap();
+        set(&mut case, "mirror", "/home/me");
+        let refused = check_paths(&case, &engine).unwrap_err().to_string();
+        assert!(refused.contains("`mirror`") && refused.contains("/home/me"), "{refused}");
     }
 
     #[test]
