@@ -3,12 +3,14 @@
 
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
-use crate::figures::evidence::Evidence;
-use kvdyno_record::units::bytes;
+use crate::figures::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::case::CaseRecord;
+use kvdyno_record::units::{bytes, pluralize};
 use kvdyno_record::workload::{self, Mix, Phase};
+use std::collections::BTreeMap;
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] =
-    [shared_database, small_database, compressed_database];
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 4] =
+    [shared_database, younger_database, small_database, compressed_database];
 
 /// A store may compress better than its values are made for, but not by more than this factor.
 const PACKS_AT_MOST: u64 = 2;
@@ -60,18 +62,51 @@ fn is_engine(measured: &Measured<'_>) -> bool {
 }
 
 fn shared_database(evidence: &Evidence) -> Option<Finding> {
-    let wrote = |id: &&String| {
-        // Writes of the load do not count: they are there for all cases.
-        let users = evidence.cases.iter().filter(|case| !case.case.makes_database());
-        let mut writers = users.filter(|case| case.case.id == **id);
-        writers.any(|case| case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes))
-    };
     let shared = |measured: &Measured<'_>| {
-        let before = measured.record.database_used_by.iter().filter(wrote);
-        let before: Vec<&str> =
-            before.filter(|_| is_engine(measured)).map(String::as_str).collect();
-        (!before.is_empty())
+        let before = earlier_writers(evidence, measured.record);
+        (is_engine(measured) && !before.is_empty())
             .then(|| format!("its database had been written to by {}", before.join(", ")))
     };
     Finding::from_phases(Id::DatabaseShared, evidence, shared)
+}
+
+/// The cases that had written to the database of a case before. Writes of the load do not count:
+/// they are there for all cases.
+fn earlier_writers<'r>(evidence: &Evidence, record: &'r CaseRecord) -> Vec<&'r str> {
+    let writes = |case: &CaseEvidence| {
+        !case.case.makes_database()
+            && case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes)
+    };
+    let wrote = |id: &&str| evidence.cases.iter().any(|case| case.case.id == **id && writes(case));
+    record.database_used_by.iter().map(String::as_str).filter(wrote).collect()
+}
+
+/// Compares the trials of each case. A database that was loaded again, in a resumed run or after a
+/// failure, has not aged as in the other trials.
+fn younger_database(evidence: &Evidence) -> Option<Finding> {
+    // The trials of a search's point follow each other on one database.
+    if evidence.plan.search.is_some() {
+        return None;
+    }
+    let mut most = BTreeMap::new();
+    let stores = |case: &CaseEvidence| !case.stores_nothing() && !case.is_bare_drive();
+    for (case, record) in evidence.recorded_cases().filter(|(case, _)| stores(case)) {
+        let writers = earlier_writers(evidence, record).len();
+        let most: &mut usize = most.entry(work_key(case)).or_default();
+        *most = writers.max(*most);
+    }
+    Finding::from_records(Id::DatabaseYounger, evidence, |case, record| {
+        let (writers, most) =
+            (earlier_writers(evidence, record).len(), *most.get(&work_key(case))?);
+        (case.is_done() && writers < most).then(|| {
+            let writers = pluralize(writers, "case");
+            format!("{writers} had written to its database before, but {most} in another trial")
+        })
+    })
+}
+
+/// What the trials of a case have in common.
+fn work_key(case: &CaseEvidence) -> (&str, Option<&str>, &str) {
+    let case = &case.case;
+    (&case.label, case.part.as_deref(), &case.key)
 }

@@ -224,6 +224,11 @@ kinds! {
         "several thread counts used one database that aged: an effect of threads may be one of \
          age; `database = \"state\"` in [run] gives each case a copy of the load, \"fresh\" its \
          own load";
+    /// In some trials of a case, fewer others had written to its database before.
+    DatabaseYounger = Warning,
+        "the trials of these cases measured databases of different ages: the run was resumed, a \
+         case failed, or trials were added; `database = \"state\"` in [run] gives each case a copy \
+         of the load, \"fresh\" its own load";
     /// Requests were recorded during the measurement.
     RequestsRecorded = Info,
         "`kvdyno run` measures the same without recording";

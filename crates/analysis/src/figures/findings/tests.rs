@@ -7,6 +7,7 @@ mod durability;
 mod memory;
 mod outcomes;
 mod volumes;
+mod younger;
 
 use super::{Finding, Id, Severity};
 use crate::fixture::{Fixture, SECOND};
