@@ -23,13 +23,13 @@ mod seal;
 mod tests;
 
 pub use error::StateError;
+pub use making::Making;
 
 use super::size;
 use kvdyno_record::state::{StateDescription, StateRecord};
 use kvdyno_record::units;
 use layout::{DATABASE, KEYS, RECORD, REMOVING, USED};
 use lock::DirLock;
-use making::Making;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -202,6 +202,13 @@ impl States {
         marked.or_else(unless_not_permitted("set the time of", &path))
     }
 
+    /// Begins a state: its maker may put the database and the list of keys into the new directory.
+    pub fn begin(&self, id: &str) -> Result<Making, StateError> {
+        self.path(id)?;
+        let _store = self.lock()?;
+        Making::begin(&self.dir, id)
+    }
+
     /// Keeps a finished database, whose engine is closed. It is renamed into the store; one on
     /// another filesystem is copied, and stays. If another process has kept the same id first, or
     /// an error is returned, the directory stays, too. A list of keys is copied. `go_on` gets the
@@ -218,9 +225,7 @@ impl States {
             return Ok(state);
         }
         seal::check_keepable(database)?;
-        let store = self.lock()?;
-        let mut making = Making::begin(&self.dir, &id)?;
-        drop(store);
+        let mut making = self.begin(&id)?;
         if let Some(keys) = keys {
             making.add_keys(keys)?;
         }

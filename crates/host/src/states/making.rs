@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A state in the making. If it is dropped before it has its name, it is removed, and a database
-/// that was moved into it is moved back.
+/// that was moved into it is moved back. After a kill the next [`States::open`] removes it.
+///
+/// [`States::open`]: super::States::open
 #[derive(Debug)]
-pub(super) struct Making {
+pub struct Making {
     path: PathBuf,
     /// The lock on the directory itself, which remains when the directory is renamed.
     lock: Option<DirLock>,
@@ -47,13 +49,19 @@ impl Making {
         Ok(making)
     }
 
-    fn database(&self) -> PathBuf {
+    /// Returns the path of the database, which does not exist yet.
+    pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
+    }
+
+    /// Returns the path of the list of keys, which does not exist yet.
+    pub fn keys(&self) -> PathBuf {
+        self.path.join(KEYS)
     }
 
     /// Copies a list of keys into the state.
     pub(super) fn add_keys(&self, from: &Path) -> Result<(), StateError> {
-        let copied = fs::copy(from, self.path.join(KEYS));
+        let copied = fs::copy(from, self.keys());
         copied.map(drop).map_err(StateError::io("copy", from))
     }
 

@@ -112,10 +112,9 @@ impl Import<'_> {
     fn run(&self, store: &Path) -> Result<StoredState, String> {
         let begun = Instant::now();
         let states = States::create(store).map_err(|error| error.to_string())?;
-        let around = states.dir().parent().unwrap_or(states.dir());
-        let scratch = tempfile::Builder::new().prefix("kvdyno-copy-").tempdir_in(around);
-        let scratch = scratch.map_err(|error| io_error("make a directory in", around, &error))?;
-        let copy = scratch.path().join("database");
+        // What a killed program leaves there is removed when the store is opened.
+        let scratch = states.begin(self.id).map_err(|error| error.to_string())?;
+        let copy = scratch.database();
         fs::create_dir(&copy).map_err(|error| io_error("make", &copy, &error))?;
         let before = signature(self.files)?;
         self.copy(&copy)?;
@@ -128,7 +127,7 @@ impl Import<'_> {
                 self.path.display()
             ));
         }
-        let keys = scratch.path().join("keys");
+        let keys = scratch.keys();
         let sample = self.sample(&copy, &keys);
         // After an interrupt there is no sample.
         self.check_interrupt()?;

@@ -65,6 +65,31 @@ fn a_killed_makers_temporary_is_removed_and_a_live_ones_is_not() {
     assert!(names(states.dir()).is_empty());
 }
 
+/// A maker that has not finished its database yet, as of a copy of somebody's.
+#[test]
+fn what_a_killed_maker_has_begun_is_removed() {
+    if let Some((_, states)) = as_maker() {
+        let making = states.begin(ID).unwrap();
+        fs::create_dir(making.database()).unwrap();
+        fs::write(making.database().join("data"), "half").unwrap();
+        fs::write(making.keys(), "").unwrap();
+        println!("\nbegun");
+        std::io::stdout().flush().unwrap();
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    let (_dir, states) = store();
+    let mut maker = Maker::start("what_a_killed_maker_has_begun_is_removed", &states);
+    maker.wait_for("begun");
+    States::open(states.dir()).unwrap();
+    assert_eq!(names(states.dir()).len(), 1, "its maker lives");
+    drop(maker);
+    States::open(states.dir()).unwrap();
+    assert!(names(states.dir()).is_empty());
+    drop(states.begin(ID).unwrap());
+    assert!(names(states.dir()).is_empty(), "and without a kill its maker removes it");
+    assert!(states.begin("../0123456789abcdef").is_err());
+}
+
 /// The maker keeps and removes until it is killed, at another moment each time.
 #[test]
 fn whenever_a_maker_is_killed_its_states_are_whole_or_not_there() {
