@@ -35,13 +35,24 @@ pub struct RunDir {
 impl RunDir {
     /// Makes a new run directory; one that exists is an error.
     pub fn create(path: PathBuf) -> Result<Self> {
+        let dir = Self::create_empty(path)?;
+        dir.create_parts()?;
+        Ok(dir)
+    }
+
+    /// Makes the directory of a new run, without anything in it.
+    pub fn create_empty(path: PathBuf) -> Result<Self> {
         fs::create_dir(&path).map_err(io_error(&path))?;
-        let dir = Self { path };
+        Ok(Self { path })
+    }
+
+    /// Makes the directories in a new run's directory.
+    pub fn create_parts(&self) -> Result<()> {
         for name in ["cases", "host"] {
-            let path = dir.path.join(name);
+            let path = self.path.join(name);
             fs::create_dir(&path).map_err(io_error(&path))?;
         }
-        Ok(dir)
+        Ok(())
     }
 
     /// Opens a run that exists.

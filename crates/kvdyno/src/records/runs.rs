@@ -2,7 +2,7 @@
 //! suite, `latest`.
 
 use super::bundle::{self, ENDING, Limits};
-use super::left_behind::remove_left_behind;
+use super::left_behind::{mark, remove_abandoned};
 use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
@@ -24,7 +24,16 @@ const UNPACKED: &str = "kvdyno-bundle-";
 #[derive(Debug)]
 pub(crate) struct FoundRun {
     dir: RunDir,
-    bundle: Option<(PathBuf, TempDir)>,
+    bundle: Option<UnpackedBundle>,
+}
+
+/// A bundle, and the directory into which it is unpacked.
+#[derive(Debug)]
+struct UnpackedBundle {
+    path: PathBuf,
+    _into: TempDir,
+    /// Shows other processes that the directory is in use.
+    _marker: File,
 }
 
 impl Deref for FoundRun {
@@ -49,17 +58,19 @@ impl FoundRun {
 
     /// Its name for the user: its directory, or the bundle.
     pub(crate) fn display_path(&self) -> &Path {
-        self.bundle.as_ref().map_or(&self.dir.path, |(bundle, _)| bundle)
+        self.bundle.as_ref().map_or(&self.dir.path, |bundle| &bundle.path)
     }
 
     /// Unpacks a bundle into its own directory.
     fn unpack(bundle: PathBuf) -> anyhow::Result<Self> {
-        remove_left_behind(&std::env::temp_dir(), UNPACKED);
+        remove_abandoned(&std::env::temp_dir(), UNPACKED);
         let into = tempfile::Builder::new().prefix(UNPACKED).tempdir();
         let into = into.context("failed to create a temporary directory")?;
+        let marker = mark(into.path()).context("failed to mark the temporary directory")?;
         let dir = bundle::unpack(&bundle, into.path(), Limits::default())
             .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;
-        Ok(Self { dir, bundle: Some((bundle, into)) })
+        let bundle = UnpackedBundle { path: bundle, _into: into, _marker: marker };
+        Ok(Self { dir, bundle: Some(bundle) })
     }
 }
 
@@ -160,6 +171,12 @@ pub(crate) fn lock(run: &RunDir) -> anyhow::Result<File> {
 pub(crate) fn is_at_work(run: &RunDir) -> bool {
     let Ok(dir) = File::open(&run.path) else { return false };
     matches!(dir.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Whether a run's directory is certainly locked by no program: false on a filesystem without
+/// locks.
+pub(crate) fn is_unlocked(run: &RunDir) -> bool {
+    File::open(&run.path).is_ok_and(|dir| dir.try_lock().is_ok())
 }
 
 /// The directories of all runs below `runs`, oldest first: ids start with the time.
@@ -267,9 +284,9 @@ mod tests {
     fn a_run_is_taken_once_at_a_time() {
         let path = tempfile::tempdir().unwrap();
         let run = RunDir { path: path.path().to_owned() };
-        assert!(!is_at_work(&run));
+        assert!(!is_at_work(&run) && is_unlocked(&run));
         let first = lock(&run).unwrap();
-        assert!(is_at_work(&run));
+        assert!(is_at_work(&run) && !is_unlocked(&run));
         let error = lock(&run).unwrap_err();
         assert_eq!(exit::from_error(&error), kvdyno_record::exit::Exit::Usage);
         drop(first);

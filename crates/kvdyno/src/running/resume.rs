@@ -10,11 +10,13 @@ use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
+use anyhow::Context as _;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::data_directory::leftover_databases;
-use kvdyno_host::{DataDirLock, Root, meter};
+use kvdyno_host::{DataDirLock, Root, Storage, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunDir;
+use kvdyno_record::host::{Drive, Filesystem};
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::run::RunRecord;
@@ -52,6 +54,9 @@ pub(crate) fn start(
     let run = dir.run()?;
     let interrupt = Interrupt::listen()?;
     let data_dir = Path::new(&run.data_dir);
+    let storage = Storage::from_path(&root, data_dir)
+        .with_context(|| format!("failed to examine the data directory {}", data_dir.display()))?;
+    check_storage(&run, &storage.filesystem(), storage.drive(&root).as_ref())?;
     let databases = leftover_databases(data_dir, &run.id);
     let claim = DataDirLock::new(&root, data_dir, &run.id)?;
     let lock = runs::lock(&dir)?;
@@ -61,7 +66,7 @@ pub(crate) fn start(
     args.budget.set_within(&mut plan)?;
     let destroy_allowed = &args.destroy_data_on;
     let tiers = Tiers::acquire(&root, &plan, images(data_dir, &dir.path), destroy_allowed)?;
-    let volumes = Volumes::acquire(&root, claim, &plan, &dir.path, &run.id, destroy_allowed)?;
+    let volumes = Volumes::acquire(&root, claim, &plan, &dir.path, &run, destroy_allowed)?;
     let workers = find_workers(&dir, printer)?;
     if dir.is_complete() {
         dir.unseal()?;
@@ -93,6 +98,39 @@ fn last_reading(dir: &RunDir, run: &RunRecord) -> anyhow::Result<u64> {
     let phases = cases.iter().flat_map(|(_, record)| &record.phases);
     let began = run.resumed_unix_ns.last().copied().unwrap_or(run.started_unix_ns);
     Ok(phases.map(|phase| phase.after.at_unix_ns).fold(began, u64::max))
+}
+
+/// Refuses another drive than the one on which the run began. Where that drive is not mounted, the
+/// data directory would be made on the filesystem above. Names of drives change with a reboot, and
+/// a full filesystem may have grown.
+fn check_storage(
+    run: &RunRecord,
+    filesystem: &Filesystem,
+    drive: Option<&Drive>,
+) -> Result<(), Complaint> {
+    let Some(first) = &run.host_before.filesystem else { return Ok(()) };
+    let first_drive = run.host_before.drive.as_ref();
+    let same_drive = first_drive.zip(drive).is_none_or(|(first, now)| first.model == now.model);
+    let same_mount = first.kind == filesystem.kind && first.mount_point == filesystem.mount_point;
+    if same_drive && same_mount {
+        return Ok(());
+    }
+    let describe = |filesystem: &Filesystem, drive: Option<&Drive>| {
+        let model = drive.and_then(|drive| drive.model.as_ref());
+        let model = model.map_or_else(String::new, |model| format!(" ({model})"));
+        format!("{} at {}{model}", filesystem.kind, filesystem.mount_point)
+    };
+    let what = format!(
+        "{}: expected the storage on which the run began, {}, found {}",
+        run.data_dir,
+        describe(first, first_drive),
+        describe(filesystem, drive)
+    );
+    Err(Complaint::usage(what).hint(format!(
+        "mount it there (`findmnt` shows what is mounted), or repeat the run here: \
+         `kvdyno rerun {}`",
+        run.id
+    )))
 }
 
 /// Refuses a complete run, unless it is to go on within a budget.
@@ -215,6 +253,29 @@ fn find_workers(dir: &RunDir, printer: &Printer) -> anyhow::Result<Workers> {
 mod tests {
     use super::*;
     use kvdyno_analysis::fixture::{Fixture, SECOND};
+
+    #[test]
+    fn a_run_goes_on_only_on_the_storage_on_which_it_began() {
+        let mut run = Fixture::new().run;
+        let filesystem = |mount_point: &str| Filesystem {
+            kind: "ext4".to_owned(),
+            mount_point: mount_point.to_owned(),
+            ..Filesystem::default()
+        };
+        let drive = |model: &str| Some(Drive { model: Some(model.to_owned()), ..Drive::default() });
+        let (first, first_drive) = (filesystem("/mnt/nvme"), drive("fast"));
+        run.host_before.filesystem = Some(first.clone());
+        run.host_before.drive.clone_from(&first_drive);
+        let grown = Filesystem { total_bytes: 7, source: "/dev/other".to_owned(), ..first };
+        check_storage(&run, &grown, first_drive.as_ref()).unwrap();
+        check_storage(&run, &grown, None).unwrap();
+        let unmounted = check_storage(&run, &filesystem("/"), drive("slow").as_ref()).unwrap_err();
+        let text = unmounted.to_string();
+        assert!(text.contains("ext4 at /mnt/nvme (fast), found ext4 at / (slow)"), "{text}");
+        check_storage(&run, &grown, drive("slow").as_ref()).unwrap_err();
+        run.host_before.filesystem = None;
+        check_storage(&run, &grown, drive("slow").as_ref()).unwrap();
+    }
 
     #[test]
     fn what_is_left_is_told_with_the_time_that_its_like_took() {

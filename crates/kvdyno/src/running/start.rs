@@ -65,7 +65,7 @@ pub(crate) fn start(
         let claim = DataDirLock::acquire(&data_dir, &id).inspect_err(|_| remove(&dir))?;
         (dir, lock, claim)
     };
-    let volumes = Volumes::acquire(&root, claim, plan, &dir.path, &id, destroy_allowed)
+    let volumes = Volumes::acquire(&root, claim, plan, &dir.path, &run, destroy_allowed)
         .inspect_err(|_| remove(&dir))?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
     pass_step("claimed");
@@ -107,10 +107,13 @@ fn create(
     // Workers get absolute paths, whatever their own directory.
     let path: PathBuf = std::path::absolute(path)?;
     let hidden = path.with_file_name(format!(".{}", record.id));
-    let dir = RunDir::create(hidden).context("failed to create the run's directory")?;
-    pass_step("directory");
+    let failed = "failed to create the run's directory";
+    let dir = RunDir::create_empty(hidden).context(failed)?;
     let filed = || -> anyhow::Result<(RunDir, File)> {
+        // Another program removes directories that have parts and are not locked.
         let lock = runs::lock(&dir)?;
+        dir.create_parts().context(failed)?;
+        pass_step("directory");
         write_atomic(&dir.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
         dir.write_plan(&without_secrets(&prepared.plan)?)?;
         dir.write_run(record)?;
@@ -123,13 +126,14 @@ fn create(
     filed().inspect_err(|_| remove(&dir))
 }
 
-/// Removes what a killed program left while it created a run's directory.
+/// Removes what killed programs left while they created a run's directory: one that has its parts
+/// was locked before.
 fn sweep(runs: &Path) {
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_hidden_run = name.starts_with(".2") && name.contains("Z_");
         let dir = RunDir { path: entry.path() };
-        if is_hidden_run && dir.host().is_dir() && !runs::is_at_work(&dir) {
+        if is_hidden_run && dir.host().is_dir() && runs::is_unlocked(&dir) {
             remove(&dir);
         }
     }
@@ -204,4 +208,25 @@ pub(crate) fn record_idle_machine(
     dir.write_run(run)?;
     pass_step("looked");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_killed_programs_are_swept() {
+        let runs = tempfile::tempdir().unwrap();
+        let hidden = runs.path().join(format!(".{}", run_id("quick")));
+        let dir = RunDir::create_empty(hidden).unwrap();
+        sweep(runs.path());
+        assert!(dir.path.exists(), "its program has not locked it yet");
+        let lock = runs::lock(&dir).unwrap();
+        dir.create_parts().unwrap();
+        sweep(runs.path());
+        assert!(dir.path.exists(), "its program is at work");
+        lock.unlock().unwrap();
+        sweep(runs.path());
+        assert!(!dir.path.exists(), "its program was killed");
+    }
 }

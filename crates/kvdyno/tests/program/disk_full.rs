@@ -35,6 +35,8 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     // As full as before, and then with room: only the cases without room run again.
     let run = scratch.only_run();
     let again = ["resume"];
+    scratch.run(&again).assert_code(2).assert_says("on which the run began, tmpfs at");
+    assert!(!scratch.path("volume/place").exists(), "nothing is made below the mount point");
     let full = scratch.start(scratch.kvdyno_after(mounting, &again)).wait();
     full.assert_code(3).assert_says("disk full");
     assert_eq!(record(&run, "keeps_load").attempt, 2, "once each time, not once for each case");

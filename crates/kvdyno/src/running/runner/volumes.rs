@@ -14,8 +14,11 @@ use kvdyno_record::case::{CopyRecord, Copying, StateOrigin};
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::protocol::AttachedServer;
+use kvdyno_record::replay::replays;
+use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
+use kvdyno_record::workload::Activity;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -74,13 +77,30 @@ const REST_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(volume_error(&volume.name))?;
-        if let Medium::Device { path, .. } = &volume.medium {
-            let name = &volume.name;
-            raw::check_writable(&Root::system(), path)
-                .map_err(|error| Complaint::usage(format!("volume `{name}`: {error}")))?;
+        let name = &volume.name;
+        match &volume.medium {
+            Medium::Device { path, .. } => raw::check_writable(&Root::system(), path)
+                .map_err(|error| Complaint::usage(format!("volume `{name}`: {error}")))?,
+            Medium::Directory { path } | Medium::Loop { directory: Some(path), .. } => {
+                check_exists(name, path)?;
+            }
+            Medium::Loop { directory: None, .. } => {}
         }
     }
     plan.cases.iter().try_for_each(|case| check_room(case, plan))
+}
+
+/// Refuses a missing directory: it is a typing error, or a drive that is not mounted.
+fn check_exists(name: &str, path: &Path) -> Result<(), Complaint> {
+    // Other files at this path are refused later.
+    if !path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let path = path.display();
+    let what = format!("volume `{name}`: expected an existing directory, found nothing at {path}");
+    Err(Complaint::usage(what).hint(format!(
+        "`findmnt` shows whether the intended drive is mounted; `mkdir -p {path}` creates it"
+    )))
 }
 
 /// Refuses a device that is smaller than the data to load; the additional space of engines is
@@ -116,9 +136,10 @@ impl Volumes {
         data_dir: DataDirLock,
         plan: &Plan,
         dir: &Path,
-        run: &str,
+        record: &RunRecord,
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
+        let run = record.id.as_str();
         let label = label::run_label(run);
         let mut locks = BTreeMap::new();
         let mut mounts = false;
@@ -143,8 +164,9 @@ impl Volumes {
             mounts |= is_mounted(&volume.medium);
         }
         if mounts {
-            let paths: Vec<&Path> = locks.keys().map(PathBuf::as_path).collect();
-            let paths = [&paths[..], &[data_dir.path(), dir]].concat();
+            let mut paths: Vec<&Path> = locks.keys().map(PathBuf::as_path).collect();
+            paths.extend([data_dir.path(), dir].into_iter().chain(record.trace.as_deref()));
+            paths.extend(plan.cases.iter().flat_map(read_files));
             // Mounts are private.
             namespace::enter(&paths).map_err(|error| {
                 Complaint::usage(format!(
@@ -365,6 +387,17 @@ impl Volumes {
         }
         first
     }
+}
+
+/// The user's files that a case reads.
+fn read_files(case: &Case) -> impl Iterator<Item = &Path> {
+    let library = case.library.as_ref().map(|library| library.path.as_path());
+    let loads = case.phases.iter().filter_map(|phase| match &phase.work {
+        Activity::Load(load) => load.replay.as_ref(),
+        _ => None,
+    });
+    let traces = loads.chain(replays(&case.phases)).map(|replay| replay.file.as_path());
+    library.into_iter().chain(traces)
 }
 
 /// Values of an attached server that cannot be measured.
