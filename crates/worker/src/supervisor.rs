@@ -22,7 +22,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -118,10 +118,7 @@ impl Running {
     fn exit_error(&mut self) -> Option<Error> {
         let mut statuses = self.children.iter_mut().filter_map(|child| child.try_wait().ok()?);
         let status = statuses.next()?;
-        let how = match (status.code(), status.signal()) {
-            (_, Some(signal)) => format!("died of signal {signal}"),
-            (code, None) => format!("ended with code {}", code.unwrap_or_default()),
-        };
+        let how = exit_words(status);
         let program = self.command.first().map_or("", String::as_str);
         let what = format!("the server {program} {how}; see the end of its log");
         Some(Error::new(ErrorClass::Unavailable, what))
@@ -157,9 +154,13 @@ impl Running {
                 }
                 sleep(LOOK_EVERY);
             };
-            if let Some(died) = status.signal().filter(|died| *died != signal.as_raw()) {
-                let what = format!("the server died of signal {died} while it stopped");
-                return Err(Error::new(ErrorClass::Corrupt, what));
+            // After an orderly stop, all servers end with code 0.
+            if !status.success() && status.signal() != Some(signal.as_raw()) {
+                let how = exit_words(status);
+                let what = format!("the server {how} while it stopped; see the end of its log");
+                let died = status.signal().is_some();
+                let class = if died { ErrorClass::Corrupt } else { ErrorClass::Other };
+                return Err(Error::new(class, what));
             }
         }
         Ok(begun.elapsed())
@@ -172,6 +173,14 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// Returns how a process ended, in words.
+fn exit_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (_, Some(signal)) => format!("died of signal {signal}"),
+        (code, None) => format!("ended with code {}", code.unwrap_or_default()),
     }
 }
 
@@ -390,4 +399,40 @@ pub(crate) fn orders() -> Receiver<Result<SupervisorOrder>> {
         }
     });
     orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that a signal stops with these commands.
+    fn running(on_signal: &str) -> Running {
+        let script = format!("trap '{on_signal}' TERM; echo; while :; do sleep 0.01; done");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It answers once the trap is set.
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Running {
+            children: vec![child],
+            stop: StopSignal::Terminate,
+            command: Vec::new(),
+            address: Address::Unix("socket".into()),
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Regression test: a server that reported by its exit code that it could not stop in order
+    /// counted as stopped.
+    #[test]
+    fn a_server_that_fails_to_stop_is_an_error() {
+        running("exit 0").stop().unwrap();
+        running("trap - TERM; kill -s TERM $$").stop().unwrap();
+        let error = running("exit 3").stop().unwrap_err();
+        let message = "the server ended with code 3 while it stopped; see the end of its log";
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Other, message));
+        let error = running("kill -s KILL $$").stop().unwrap_err();
+        assert_eq!(error.class, ErrorClass::Corrupt);
+    }
 }
