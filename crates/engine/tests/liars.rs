@@ -3,9 +3,9 @@
 
 use kvdyno_engine::conformance::{self, Report, Verdict};
 use kvdyno_engine::{
-    Capabilities, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass,
-    Location, Options, Planning, PowerLoss, Range, Records, Result, Session, Settled, Transaction,
-    Transactions, ValueVisitor,
+    BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
+    ErrorClass, Location, OptionSpec, Options, Planning, PowerLoss, Range, Records, Result,
+    Session, Settled, Transaction, Transactions, ValueVisitor,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +22,12 @@ const SHOWS_WHAT_IS_NOT_COMMITTED: u8 = 4;
 const LOSES_UPDATES: u8 = 5;
 const HIDES_CONFLICTS: u8 = 6;
 const UNDOES_OTHERS_WRITES: u8 = 7;
+const REFUSES_TRANSACTIONS: u8 = 8;
+/// Panics in the writes of threads that others wait for, which it knows by their lengths.
+const PANICS_BESIDE_READERS: u8 = 9;
+
+/// The option with the kind of transactions.
+const TRANSACTIONS: &str = "transactions";
 
 type Key = Vec<u8>;
 /// A value with the version of its key; a record that is deleted keeps its version.
@@ -58,6 +64,10 @@ impl<const LIE: u8> Engine for Liar<LIE> {
                 delete: true,
                 scan_forward: true,
                 scan_reverse: true,
+                batch: match LIE {
+                    PANICS_BESIDE_READERS => BatchKind::Atomic,
+                    _ => BatchKind::Loop,
+                },
                 transactions: Transactions::Optimistic,
                 ..Capabilities::minimal([(
                     Durability::None,
@@ -65,12 +75,20 @@ impl<const LIE: u8> Engine for Liar<LIE> {
                     "written when it is closed",
                 )])
             },
-            options: Vec::new(),
+            options: match LIE {
+                REFUSES_TRANSACTIONS => {
+                    vec![OptionSpec::choice(TRANSACTIONS, &["off", "optimistic"], "Their kind.")]
+                }
+                _ => Vec::new(),
+            },
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
         }
     }
 
-    fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
+    fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
+        if LIE == REFUSES_TRANSACTIONS && options.text(TRANSACTIONS)? != "off" {
+            return Err(Error::unsupported(TRANSACTIONS));
+        }
         let file = location.directory()?.join("records");
         let bytes = fs::read(&file).unwrap_or_default();
         let stored: Vec<(Key, Vec<u8>)> = match bytes.as_slice() {
@@ -112,6 +130,7 @@ impl<const LIE: u8> Session for LiarSession<'_, LIE> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        assert!(LIE != PANICS_BESIDE_READERS || ![24, 200].contains(&value.len()), "a lie");
         self.0.store(key, Some(value.to_vec()));
         Ok(())
     }
@@ -266,6 +285,21 @@ fn an_honest_engine_conforms() {
         matches!(check.verdict, Verdict::Skipped(_)) && check.name.contains("transactions")
     });
     assert_eq!(skipped.count(), 0, "{report}");
+}
+
+/// Regression test: checks of transactions passed although none was opened.
+#[test]
+fn transactions_that_are_refused_are_not_checked() {
+    let report = report_on::<REFUSES_TRANSACTIONS>();
+    let checks = report.checks.iter().filter(|check| check.name.starts_with(TRANSACTIONS));
+    let skipped = checks.clone().filter(|check| matches!(check.verdict, Verdict::Skipped(_)));
+    assert!(checks.clone().count() > 3 && skipped.count() == checks.count(), "{report}");
+}
+
+/// Regression test: readers waited for ever for a writer that had panicked.
+#[test]
+fn a_writer_that_panics_is_found() {
+    assert_fails::<PANICS_BESIDE_READERS>(&["batch is atomic", "many readers and a writer"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several sessions: no lost write, no old value after a new one, no torn value.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, parse_version, value};
-use super::writes::join_thread;
+use super::writes::{SetAtEnd, join_thread};
 use crate::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -108,14 +108,12 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
         let writer = scope.spawn(|| {
-            let result = engine.session().and_then(|mut session| {
-                (0..VERSIONS * KEYS).try_for_each(|i| {
-                    let (number, version) = (i % KEYS, i / KEYS);
-                    session.put(&keys[number as usize], &value(number, version, 200))
-                })
-            });
-            done.store(true, Ordering::Release);
-            result
+            let _done = SetAtEnd(&done);
+            let mut session = engine.session()?;
+            (0..VERSIONS * KEYS).try_for_each(|i| {
+                let (number, version) = (i % KEYS, i / KEYS);
+                session.put(&keys[number as usize], &value(number, version, 200))
+            })
         });
         // This thread asks for counters and events, and syncs, while the others work.
         for round in 0.. {

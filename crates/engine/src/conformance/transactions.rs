@@ -35,6 +35,7 @@ fn check_each_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
     let kind = |options: &Options| field.description.transactions(options);
     let some: Vec<_> = all.iter().filter(|all| kind(all) != Transactions::None).collect();
     require_ability(!some.is_empty(), "transactions")?;
+    let mut checked = false;
     for options in some {
         let engine = match field.open_at(&field.new_location()?, options, &field.shape(1000)) {
             // This build or library does not support the value and refuses it.
@@ -46,6 +47,10 @@ fn check_each_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
             skip @ Stop::Skip(_) => skip,
         })?;
         engine.close()?;
+        checked = true;
+    }
+    if !checked {
+        return Err(Stop::Skip("the engine refuses every kind of transaction".to_owned()));
     }
     Ok(())
 }

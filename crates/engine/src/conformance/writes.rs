@@ -40,16 +40,15 @@ pub(super) fn batch_is_atomic(field: &Field<'_>) -> Outcome {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
+            let _done = SetAtEnd(&done);
             let mut session = engine.session()?;
-            let result = (1..=BATCHES).try_for_each(|version| {
+            (1..=BATCHES).try_for_each(|version| {
                 let (va, vb) = (value(1, version, 24), value(2, version, 24));
                 session.write(&[
                     Write::Put { key: &a, value: &va },
                     Write::Put { key: &b, value: &vb },
                 ])
-            });
-            done.store(true, Ordering::Release);
-            result
+            })
         });
         let mut session = engine.session()?;
         while !done.load(Ordering::Acquire) {
@@ -93,6 +92,15 @@ fn read_version(
                 written"
             ))
         }),
+    }
+}
+
+/// Sets its flag at the end of a thread that others wait for, also after an error or a panic.
+pub(super) struct SetAtEnd<'f>(pub(super) &'f AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
