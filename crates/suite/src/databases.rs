@@ -56,7 +56,7 @@ impl Suite {
             let Some(Ok(worker)) = engines.get(&engine.name.0, &engine.pick.value) else {
                 continue;
             };
-            let measures = Measures { memory: memory_bytes, scale };
+            let measures = Measures { memory: memory_bytes, is_limited: false, scale };
             let database = OwnDatabase {
                 path: Path::new(from.path.as_str()).to_owned(),
                 engine: &engine.name.0,

@@ -107,11 +107,11 @@ impl Suite {
         for (mut part, picks) in read_parts {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
-            set_media(&mut part, &mut mistakes);
             parts.push(part);
         }
         select_engines(&mut parts, requested, installed, &mut mistakes);
         for part in &mut parts {
+            set_media(part, &mut mistakes);
             let unswept = drop_unswept(part);
             part.notes.extend(unswept);
             check(&part.typed, &mut mistakes);

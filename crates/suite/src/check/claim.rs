@@ -149,22 +149,22 @@ fn parse_need(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> O
     let one_of =
         |all: &[String]| all.iter().any(|name| name == argument).then(|| argument.to_owned());
     let number = |text: &str| text.parse::<u32>().ok();
-    let (need, all): (_, &[String]) = match what {
-        "engine" => (one_of(&names.engines).map(Need::Engine), &names.engines),
-        "volume" => (one_of(&names.volumes).map(Need::Volume), &names.volumes),
-        "part" => (one_of(&names.parts).map(Need::Part), &names.parts),
-        "tier" => (one_of(&names.tiers).map(Need::Tier), &names.tiers),
-        "threads" => (number(argument).map(Need::Threads), &[]),
-        "cpus" => (number(argument).map(Need::Cpus), &[]),
+    let (need, all): (_, Option<&[String]>) = match what {
+        "engine" => (one_of(&names.engines).map(Need::Engine), Some(&names.engines)),
+        "volume" => (one_of(&names.volumes).map(Need::Volume), Some(&names.volumes)),
+        "part" => (one_of(&names.parts).map(Need::Part), Some(&names.parts)),
+        "tier" => (one_of(&names.tiers).map(Need::Tier), Some(&names.tiers)),
+        "threads" => (number(argument).map(Need::Threads), None),
+        "cpus" => (number(argument).map(Need::Cpus), None),
         "memory" => match units::parse_size(argument) {
-            Ok(bytes) => (Some(Need::Memory(bytes)), &[]),
+            Ok(bytes) => (Some(Need::Memory(bytes)), None),
             Err(error) => {
                 let mistake = mistakes.at(&written.span, format!("`{argument}` {}", error.problem));
                 mistake.label(format!("expected {}", error.expected));
                 return None;
             }
         },
-        "data_to_ram" => (number(argument).map(Need::DataToRam), &[]),
+        "data_to_ram" => (number(argument).map(Need::DataToRam), None),
         other => {
             let message = format!("unknown requirement `{other}`");
             mistakes.unknown(&written.span, message, other, &NEEDS);
@@ -172,11 +172,13 @@ fn parse_need(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> O
         }
     };
     if need.is_none() {
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let message = format!("the suite has no {what} `{argument}`");
-        match all[..] {
-            [] => mistakes.at(&written.span, format!("`{argument}` is not a number of {what}")),
-            _ => mistakes.unknown(&written.span, message, argument, &all),
+        match all {
+            None => mistakes.at(&written.span, format!("`{argument}` is not a number of {what}")),
+            Some(all) => {
+                let all: Vec<&str> = all.iter().map(String::as_str).collect();
+                let message = format!("the suite has no {what} `{argument}`");
+                mistakes.unknown(&written.span, message, argument, &all)
+            }
         };
     }
     need

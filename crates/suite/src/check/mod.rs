@@ -16,6 +16,7 @@ pub(crate) mod opening;
 pub(crate) mod pilot;
 pub(crate) mod profile;
 pub(crate) mod replay;
+pub(crate) mod role;
 pub(crate) mod storage;
 pub(crate) mod suite;
 pub(crate) mod turns;

@@ -2,20 +2,19 @@
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
 use crate::check::{
-    count, crew, drive, duration, from, linkbench, opening, pilot, profile, replay, turns,
+    count, crew, drive, duration, from, linkbench, opening, pilot, profile, replay, role, turns,
 };
 use crate::edit::select;
 use crate::written::drive::{DURATION_NS, DriveJob};
 use crate::written::length::Length;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
-use crate::written::phase::{ExpectedHitsKey, Measure, Phase, Role};
+use crate::written::phase::{ExpectedHitsKey, Measure, Phase};
 use crate::written::read::{At, Or as _};
-use crate::written::scalar::{DataSize, Nanoseconds, Several, Threads};
+use crate::written::scalar::{DataSize, Nanoseconds, Threads};
 use crate::written::source::Span;
 use crate::written::typed::{Data, Sharing, Typed};
 use kvdyno_record::known::STUDIES;
-use kvdyno_record::operations::OpTrait;
 use kvdyno_record::text::is_steering;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Op, Size};
 use std::collections::HashSet;
@@ -268,6 +267,9 @@ fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
 fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(empty) = typed.run.phases.as_ref().filter(|phases| phases.is_empty()) {
         mistakes.at(&empty.span, "the list is empty").label("expected the names of phases");
+    } else if typed.phase.is_empty() && !typed.engine.is_empty() {
+        let mistake = mistakes.add_unlocated("the list `phase` is empty");
+        mistake.help("write a [[phase]] of kind \"load\", and the phases to measure");
     }
     let is_load = |phase: &&At<Phase>| phase.kind() == "load";
     let first = typed.phase.first().filter(|_| typed.data.from.is_none());
@@ -302,49 +304,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     }
     check_names("roles", measure.role.iter().map(|role| &role.name), mistakes);
     for role in measure.role.iter() {
-        match &role.mix {
-            None if role.trace.is_some() => {}
-            None => {
-                let mistake = mistakes.at(&role.span, "[[phase.role]] has no `mix`");
-                mistake.label("`mix` is missing here");
-            }
-            Some(mix) if mix.is_empty() => {
-                let mistake = mistakes.at(&mix.span, "the mix is empty");
-                mistake.label("expected operations such as [ { op = \"get\" } ]");
-            }
-            Some(_) => {}
-        }
-        if let Some(depth) = &role.depth {
-            check_depth(depth, role, mistakes);
-        }
-        if let Some(think_time) = &role.think_time {
-            check_think_time(think_time, role, mistakes);
-        }
-        check_stages(role, measure, mistakes);
-        check_absent(role, mistakes);
-        check_bytes(role, mistakes);
-    }
-}
-
-/// Refuses missing keys in operations other than lookups.
-fn check_absent(role: &Role, mistakes: &mut Mistakes) {
-    for entry in role.entries() {
-        let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
-        if !keys.finds() && !entry.op.info().has(OpTrait::TakesMissing) {
-            let message = format!("{} cannot use missing keys", entry.op.name());
-            mistakes.at(&entry.span, message).label("expected get or multiget, or other `keys`");
-        }
-    }
-}
-
-/// Refuses `bytes_per_s` for operations that write no values: only written bytes are counted.
-fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
-    let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
-    let writes = |op: &Op| op.info().has(OpTrait::WritesValues);
-    if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
-        let name = entry.op.name();
-        let message = format!("`bytes_per_s` counts written bytes, and {name} writes none");
-        mistakes.at(&rate.span, message).label("expected `per_second`");
+        role::check(role, measure, mistakes);
     }
 }
 
@@ -366,55 +326,6 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
     } else if count > WINDOWS_MAX {
         let mistake = mistakes.at(&windows.span, format!("the phase has {count} windows"));
         mistake.label(format!("expected at most {WINDOWS_MAX}"));
-    }
-}
-
-/// Refuses a think time beside a schedule, or operations in flight, which do not wait.
-fn check_think_time(think_time: &At<Nanoseconds>, role: &Role, mistakes: &mut Mistakes) {
-    for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
-        if is_set {
-            let message = format!("roles with a `{key}` cannot have a `think_time`");
-            let mistake = mistakes.at(&think_time.span, message);
-            mistake.label(format!("expected either `{key}` or `think_time`"));
-        }
-    }
-}
-
-/// Refuses `ramp` and `steps` in a phase with windows or without the duration that they need.
-fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
-    let Some(rate) = role.rate.as_ref().filter(|rate| rate.has_stages()) else { return };
-    if let Some(windows) = &measure.windows {
-        let message = "each window would begin the ramp or the steps anew";
-        let mistake = mistakes.at(&windows.span, message);
-        mistake.label("expected no `windows` next to `ramp` or `steps`");
-    }
-    if let Some(operations) = &measure.operations {
-        let message = "a phase with `ramp` or `steps` cannot end after a number of operations";
-        let mistake = mistakes.at(&operations.span, message);
-        mistake.label("expected `duration` alone next to `ramp` or `steps`");
-    }
-    if rate.needs_duration() && measure.duration.is_none() {
-        let message = "a ramp over the whole phase needs its duration";
-        let mistake = mistakes.at(&rate.span, message);
-        mistake.label("expected `over` in the ramp, or `duration` in the phase");
-    }
-}
-
-/// Refuses a depth where operations depend on each other or a rate sets their number in flight.
-fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
-    let pipelined = |op: &Op| op.info().has(OpTrait::Pipelined);
-    for entry in role.entries().iter().filter(|entry| !pipelined(&entry.op)) {
-        let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
-        mistake.label("expected get, insert or update next to `depth`");
-    }
-    if role.rate.is_some() {
-        let mistake = mistakes.at(
-            &depth.span,
-            "a role with a rate has no depth: the rate decides how many operations are in flight",
-        );
-        mistake
-            .label("expected either `rate` or `depth`")
-            .help("to allow more in flight, raise `threads` (and `os_threads` where possible)");
     }
 }
 

@@ -1,6 +1,7 @@
 //! `--quick`: shortens any suite, as its author would write it in the file for a first look.
 
 use crate::edit::adjust::{get_or_insert_table, get_str, put, text};
+use crate::written::scalar::parse_integer;
 use crate::written::source::Span;
 use kvdyno_record::units;
 use serde_spanned::Spanned;
@@ -152,7 +153,7 @@ impl Changes {
 
 pub(crate) fn number(value: &DeValue<'_>) -> Option<u64> {
     match value {
-        DeValue::Integer(number) => number.as_str().parse().ok(),
+        DeValue::Integer(number) => parse_integer(number),
         DeValue::String(text) => units::parse_count(text).ok(),
         _ => None,
     }

@@ -151,13 +151,23 @@ impl<'i> NamedPhases<'i> {
         Self { span: Some(span), tables }
     }
 
-    /// Replaces `[[phase]]` by the phases that `run.phases` selects, in its order.
+    /// Refuses a typed `fidelity` if no named phase has two versions.
+    pub(crate) fn check_fidelity(&self, typed: Option<&At<Fidelity>>, mistakes: &mut Mistakes) {
+        let Some(typed) = typed.filter(|_| !self.tables.values().any(has_versions)) else { return };
+        let mistake = mistakes.at(&typed.span, "no named phase has two versions");
+        mistake
+            .label("expected a table [phases.NAME.as-run], or no `fidelity` here")
+            .help("a graph has a `fidelity` of its own: `data.linkbench.fidelity`");
+    }
+
+    /// Replaces `[[phase]]` by the phases that `run.phases` selects, in its order. Returns the
+    /// version that makes a difference to them.
     pub(crate) fn select_phases(
         &self,
         suite: &mut DeTable<'i>,
         fidelity: Fidelity,
         mistakes: &mut Mistakes,
-    ) {
+    ) -> Fidelity {
         let run = suite.get("run").and_then(|run| run.get_ref().as_table());
         let Some(picked) = run.and_then(|run| run.get("phases")).cloned() else {
             if let Some(span) = self.span.as_ref().filter(|_| !self.tables.is_empty()) {
@@ -167,7 +177,7 @@ impl<'i> NamedPhases<'i> {
                 let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
                 suite.entry(key).or_insert_with(empty_list);
             }
-            return;
+            return Fidelity::AsWritten;
         };
         let span = picked.span();
         // The reader of [run] reports what is wrong with it.
@@ -184,6 +194,8 @@ impl<'i> NamedPhases<'i> {
         }
         let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
         suite.insert(key, Spanned::new(span, DeValue::Array(phases)));
+        let mut selected = names.iter().flatten().filter_map(|name| self.tables.get(name.as_str()));
+        if selected.any(has_versions) { fidelity } else { Fidelity::AsWritten }
     }
 
     /// The phase with this name, from the tables or from `[[phase]]`.
@@ -223,6 +235,11 @@ impl<'i> NamedPhases<'i> {
             }
         }
     }
+}
+
+/// Returns whether a named phase has a version as run.
+fn has_versions(phase: &Toml<'_>) -> bool {
+    phase.get_ref().as_table().is_some_and(|phase| phase.contains_key(AS_RUN))
 }
 
 /// Converts a named phase to the form of `[[phase]]`: with its name, and with its roles in a list.

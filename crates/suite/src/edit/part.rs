@@ -21,6 +21,7 @@ pub(crate) struct Document<'i> {
     /// None: the suite has no parts, and is one document.
     pub(crate) name: Option<At<Name>>,
     pub(crate) picks: Picks,
+    /// The version of its named phases; as written if that makes no difference.
     pub(crate) fidelity: Fidelity,
     pub(crate) tables: DeTable<'i>,
 }
@@ -31,18 +32,24 @@ pub(crate) fn split_parts<'i>(
     mistakes: &mut Mistakes,
 ) -> Vec<Document<'i>> {
     let named_phases = NamedPhases::take_from(&mut suite, mistakes);
-    let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
-    let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
+    let fidelity = suite.remove("fidelity");
+    let fidelity: Option<At<Fidelity>> = fidelity.and_then(|toml| At::from_toml(toml, mistakes));
+    named_phases.check_fidelity(fidelity.as_ref(), mistakes);
+    let fidelity = fidelity.map(|at| at.value).unwrap_or_default();
     let mut documents = match suite.remove("part") {
         None => vec![Document { name: None, picks: Picks::default(), fidelity, tables: suite }],
         Some(parts) => {
             let parts = read(parts, mistakes);
             check_names("parts", parts.iter().map(|part| &part.name), mistakes);
+            for part in &parts {
+                named_phases.check_fidelity(part.fidelity.as_ref(), mistakes);
+            }
             parts.into_iter().map(|part| overlay(part, &suite, fidelity, mistakes)).collect()
         }
     };
     for document in &mut documents {
-        named_phases.select_phases(&mut document.tables, document.fidelity, mistakes);
+        document.fidelity =
+            named_phases.select_phases(&mut document.tables, document.fidelity, mistakes);
     }
     documents
 }

@@ -69,7 +69,8 @@ pub(crate) fn check(
     }
 }
 
-/// Removes engines that are not requested, and parts without engines.
+/// Removes engines that are not requested, and parts without engines. Parts whose medium is missing
+/// still have their engines, and lose them afterwards, with a reason.
 pub(crate) fn select_engines(
     parts: &mut Vec<Part>,
     requested: &[String],
@@ -116,18 +117,9 @@ pub(crate) fn select_engines(
         if !requested.iter().any(|name| name == drive::NAME) {
             part.typed.drive = None;
         }
-        let mut left_out = std::mem::take(&mut part.left_out);
-        left_out.retain(|absent| {
-            requested.contains(&absent.engine) || requested.contains(&part.label(&absent.engine))
-        });
-        part.left_out = left_out;
     }
     if parts.len() > 1 {
-        let has_content = |part: &Part| {
-            let typed = &part.typed;
-            !typed.engine.is_empty() || typed.drive.is_some() || !part.left_out.is_empty()
-        };
-        parts.retain(has_content);
+        parts.retain(|part| !part.typed.engine.is_empty() || part.typed.drive.is_some());
     }
 }
 

@@ -84,7 +84,7 @@ impl Argument {
         let Some(end) = descend(suite, &path, mistakes) else { return };
         match end {
             PathEnd::Table(table) => {
-                if let Some((name, _)) = path.last() {
+                if let (Some((name, _)), Some(_)) = (path.last(), &value) {
                     remove_excluded_key(table, name, key);
                 }
                 table.remove(key);
@@ -223,10 +223,7 @@ fn member<'t, 'i>(
     (name, span): &Segment<'_>,
     mistakes: &mut Mistakes,
 ) -> Option<&'t mut Toml<'i>> {
-    let index = match name.parse::<usize>() {
-        Ok(index) => index,
-        Err(_) => index_by_name(list, name, span, mistakes)?,
-    };
+    let index = find_index(list, name, span, mistakes)?;
     let highest = list.len().saturating_sub(1);
     let member = list.get_mut(index);
     if member.is_none() {
@@ -252,8 +249,9 @@ fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     }
 }
 
-/// Looks up labels first, then names, kinds, operations: the first match decides.
-fn index_by_name(
+/// Looks up labels first, then names, kinds, operations, at last an index: the first match decides.
+/// A name may consist of digits.
+fn find_index(
     list: &DeArray<'_>,
     name: &str,
     span: &Span,
@@ -283,6 +281,9 @@ fn index_by_name(
                 return None;
             }
         }
+    }
+    if let Ok(index) = name.parse() {
+        return Some(index);
     }
     let candidates: Vec<&str> =
         NAMES.iter().flat_map(|key| values(key).map(|(_, value)| value)).collect();

@@ -2,12 +2,14 @@
 //! the plan marks them as estimates.
 
 use crate::plan::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
+use crate::plan::workload::mean_per_operation;
 use kvdyno_record::engine::{Description, Durability};
 use kvdyno_record::graph::Graph;
+use kvdyno_record::operations::OpTrait;
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
-use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Phase, Role};
+use kvdyno_record::workload::{Activity, Choice, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role};
 use std::collections::BTreeMap;
 
 /// Assumed speeds.
@@ -81,6 +83,19 @@ impl Pace {
         if case.is_counted() { COUNTED_TIMES.map(Self::with_count_slowdown) } else { [SLOW, FAST] }
     }
 
+    /// Returns the pace of an engine that stores nothing: records take the same time, however long
+    /// they are.
+    fn without_storage(self, record_bytes: f64) -> Self {
+        let bytes_per_s = LOAD_GENERATOR_PER_S * record_bytes;
+        Self {
+            operations_per_thread_s: LOAD_GENERATOR_PER_S,
+            count_bytes_per_s: bytes_per_s,
+            load_bytes_per_s: bytes_per_s,
+            random_load_bytes_per_s: bytes_per_s,
+            ..self
+        }
+    }
+
     fn with_count_slowdown(times: f64) -> Self {
         Self {
             load_records_per_s: FAST.load_records_per_s / times,
@@ -122,7 +137,7 @@ pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
     let written: f64 = case.phases.iter().map(|phase| phase_write_bytes(phase, case, engine)).sum();
     let space = |records: f64| records * record_bytes * engine.planning.space_factor;
     let records = case.data.records as f64;
-    let added = inserts_expected(&case.phases) as f64 * written_bytes(case);
+    let added = inserts_expected(&case.phases, record_bytes) as f64 * written_bytes(case);
     let added = match case.data.graph {
         // Most requests add nothing: in twelve hours one graph grew from 16 to 45 GB
         // (callaghan-linkbench-2015).
@@ -238,6 +253,7 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
 }
 
 fn phase_s(phase: &Phase, case: &Case, engine: &Description, pace: Pace) -> f64 {
+    let user_bytes = case.data.records as f64 * record_bytes(case);
     match &phase.work {
         Activity::Load(load) => load_s(load, case, engine, pace),
         Activity::Settle { limit_ns } => {
@@ -245,18 +261,13 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description, pace: Pace) -> f64 
             (*limit_ns as f64 / 1e9).min(load / 4.0)
         }
         Activity::Verify { samples, count } => {
-            let user_bytes = case.data.records as f64 * record_bytes(case);
             let counting = if *count { user_bytes / pace.count_bytes_per_s } else { 0.0 };
             *samples as f64 * pace.sample_s + counting
         }
-        _ => phase.mix().map_or(0.0, |mix| {
-            let seconds = mix_s(mix, engine, pace);
-            if mix.ends.duration_ns.is_some() || engine.capabilities.stores_nothing {
-                return seconds;
-            }
-            let writes = writes_expected(std::slice::from_ref(phase)) as f64;
-            seconds.max(commits_s(writes, case, pace))
-        }),
+        Activity::Warm if engine.capabilities.stores_nothing => 0.0,
+        Activity::Warm if engine.capabilities.scan_forward => user_bytes / pace.count_bytes_per_s,
+        Activity::Warm => case.data.records as f64 * pace.sample_s,
+        _ => phase.mix().map_or(0.0, |mix| mix_s(mix, case, engine, pace)),
     }
 }
 
@@ -279,9 +290,13 @@ fn phase_write_bytes(phase: &Phase, case: &Case, engine: &Description) -> f64 {
         return load.written_records(case.data.records) as f64 * record_bytes(case) * factor;
     }
     let Some(mix) = phase.mix() else { return 0.0 };
-    let records = writes_expected(std::slice::from_ref(phase)) as f64;
-    let seconds = mix_s(mix, engine, SLOW);
-    (records * written_bytes(case) * factor).min(DRIVE_BYTES_PER_S * seconds)
+    let records = writes_expected(std::slice::from_ref(phase), record_bytes(case)) as f64;
+    let bytes = records * written_bytes(case) * factor;
+    // Counted operations write all of their bytes, however long it takes.
+    if mix.ends.duration_ns.is_none() {
+        return bytes;
+    }
+    bytes.min(DRIVE_BYTES_PER_S * mix_s(mix, case, engine, SLOW))
 }
 
 fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
@@ -303,21 +318,67 @@ fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
     seconds.max(commits_s(loaded / batch, case, pace))
 }
 
-fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
+fn mix_s(mix: &Mix, case: &Case, engine: &Description, pace: Pace) -> f64 {
+    let record_bytes = record_bytes(case);
     let stores_nothing = engine.capabilities.stores_nothing;
-    let one_thread =
-        if stores_nothing { LOAD_GENERATOR_PER_S } else { pace.operations_per_thread_s };
+    let pace = if stores_nothing { pace.without_storage(record_bytes) } else { pace };
     let least_ns = mix.ends.least_ns.filter(|_| pace.is_steady_at_once);
     let by_time = least_ns.or(mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
-    let by_count = mix.ends.operations.into_iter().flat_map(|count| {
-        mix.roles.iter().map(move |role| {
-            let closed = opening_s(role, pace)
-                .map_or(one_thread * f64::from(role.threads), |seconds| 1.0 / seconds);
-            count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
-        })
-    });
+    let commits_s = || commits_s(counted_commits(mix, case, engine), case, pace);
+    let by_count = count_s(mix, record_bytes, pace);
+    let by_count =
+        by_count.map(|count_s| if stores_nothing { count_s } else { count_s.max(commits_s()) });
     let first = by_time.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
     if first.is_finite() { first } else { 0.0 }
+}
+
+/// Returns the seconds until a count of operations ends a phase on a slow drive; none: it has no
+/// count.
+pub(crate) fn slow_count_s(mix: &Mix, record_bytes: f64) -> Option<f64> {
+    count_s(mix, record_bytes, SLOW)
+}
+
+/// Returns the commits of the counted operations.
+fn counted_commits(mix: &Mix, case: &Case, engine: &Description) -> f64 {
+    let singly = engine.capabilities.commits_singly(case.options.durability);
+    let commits = |entry: &MixEntry| {
+        let records = entry.op.records_written();
+        if singly { records } else { records.min(1.0) }
+    };
+    let first = mix.roles.first();
+    let each = first.map_or(0.0, |role| mean_per_operation(&role.mix, commits));
+    mix.ends.operations.unwrap_or(0) as f64 * each
+}
+
+/// Only the operations of the first role are counted.
+fn count_s(mix: &Mix, record_bytes: f64, pace: Pace) -> Option<f64> {
+    let (count, role) = (mix.ends.operations?, mix.roles.first()?);
+    let closed = || f64::from(role.threads) / operation_s(role, record_bytes, pace);
+    let per_s = role.rate.as_ref().map_or_else(closed, |rate| rate.operations_per_s);
+    Some(count as f64 / per_s)
+}
+
+/// Returns the seconds that an operation and the pause after it take one thread of a role.
+fn operation_s(role: &Role, record_bytes: f64, pace: Pace) -> f64 {
+    if let Some(seconds) = opening_s(role, pace) {
+        return seconds;
+    }
+    let each = |entry: &MixEntry| {
+        let (lookups, records) = match &entry.op {
+            Op::Multiget { keys } => (keys.mean(), keys.mean()),
+            Op::Scan { length, .. } | Op::Walk { length, .. } => (1.0, length.mean()),
+            Op::Batch { writes } => (1.0, writes.mean()),
+            Op::Delete | Op::Flush => (1.0, 0.0),
+            _ => (1.0, 1.0),
+        };
+        let bytes_per_s = match entry.keys {
+            _ if !entry.op.info().has(OpTrait::WritesValues) => pace.count_bytes_per_s,
+            Choice::Sequential { .. } => pace.load_bytes_per_s,
+            _ => pace.random_load_bytes_per_s,
+        };
+        lookups / pace.operations_per_thread_s + records * record_bytes / bytes_per_s
+    };
+    mean_per_operation(&role.mix, each) + role.think_ns.unwrap_or(0) as f64 / 1e9
 }
 
 /// Returns the seconds of one opening, with the writes before a recovery; none: it opens nothing.
@@ -375,7 +436,7 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
     if cases.iter().flat_map(|case| &case.phases).any(ends_by_count) {
         assumptions.push(format!(
             "phases that end by a count: between {} for each thread, as from a drive, and {}, as \
-             in memory",
+             in memory; long records, many of them in an operation, and pauses take more",
             units::rate(SLOW.operations_per_thread_s),
             units::rate(FAST.operations_per_thread_s)
         ));

@@ -308,7 +308,8 @@ fn set_up<'a>(
         replay::check_engine(part, engine, description, data, mistakes);
         crew::check_engine(&part.typed, engine, description, mistakes);
         for (index, limit) in limits.iter().enumerate() {
-            let measures = Measures { memory: limit.memory_bytes(host), scale: part.scale };
+            let (memory, is_limited) = (limit.memory_bytes(host), limit.bytes.is_some());
+            let measures = Measures { memory, is_limited, scale: part.scale };
             let mut options = options::resolve(engine, description, measures, mistakes);
             let agreed =
                 options::agree(engine, description, &versions(runnable, engine), &mut options);

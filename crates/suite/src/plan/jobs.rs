@@ -145,7 +145,8 @@ pub(crate) fn resolve<'a>(
         .zip(context.limits)
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(part, drive, sized, host);
-    let measures = options::Measures { memory: host.memory_bytes, scale: part.scale };
+    let (memory, scale) = (host.memory_bytes, part.scale);
+    let measures = options::Measures { memory, is_limited: false, scale };
     if host.device || part.typed.volume.iter().any(|volume| volume.kind.value == Kind::Device) {
         check_trims_alone(drive, part, mistakes);
     }

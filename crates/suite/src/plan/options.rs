@@ -15,6 +15,8 @@ use kvdyno_record::units::{self, Ratio, UnitError};
 pub(crate) struct Measures {
     /// The bytes that shares refer to.
     pub(crate) memory: u64,
+    /// Whether the memory is that of a limit, which is already scaled.
+    pub(crate) is_limited: bool,
     /// The ratio for options that the engine scales.
     pub(crate) scale: Ratio,
 }
@@ -73,7 +75,10 @@ pub(crate) fn apply(
             continue;
         };
         if let Some(value) = value(spec, typed_value, measures.memory, mistakes) {
-            let is_scaled = engine.scaled.iter().any(|scaled| scaled.value == spec.name);
+            // A share of a limit is scaled with the limit.
+            let is_share = matches!(&typed_value.0, Value::Text(text) if is_share(text));
+            let is_scaled = !(measures.is_limited && is_share)
+                && engine.scaled.iter().any(|scaled| scaled.value == spec.name);
             let ratio = if is_scaled { measures.scale } else { Ratio::ONE };
             options.values.insert(spec.name.clone(), scale_value(value, ratio));
         }
@@ -148,8 +153,12 @@ fn value(
     accepted
 }
 
+fn is_share(text: &str) -> bool {
+    text.trim_end().ends_with('%')
+}
+
 fn bytes(text: &str, memory: u64) -> Result<u64, UnitError> {
-    if text.trim_end().ends_with('%') {
+    if is_share(text) {
         let share = units::parse_share(text)?;
         return Ok((share * memory as f64) as u64 / PAGE * PAGE);
     }

@@ -21,7 +21,7 @@ const AUTO_MOST: u64 = 1 << 30;
 /// Lower bound: with less data, the engine's own structures would dominate.
 const AUTO_LEAST: u64 = 64 << 20;
 /// Hex digits of a key number.
-const HEX_BYTES_LEAST: u32 = 16;
+const HEX_BYTES_LEAST: u64 = 16;
 
 /// The host's properties that decide sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,8 @@ fn data_set(
         let mistake = mistakes.at(span, "the data is larger than any filesystem");
         mistake.label("expected at most 8 EiB of keys and values");
     }
-    let format = key_format(part, key_bytes, engines, &mut notes);
+    let shortest_key = lengths.as_ref().map_or(key_bytes.into(), Size::min);
+    let format = key_format(part, shortest_key, engines, &mut notes);
     let data = Data {
         records,
         key: Key { bytes: key_bytes, format, order: key_order(typed, format), lengths },
@@ -275,7 +276,7 @@ fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
 /// must do the same work.
 fn key_format(
     part: &Part,
-    key_bytes: u32,
+    shortest_key: u64,
     engines: &[&Description],
     notes: &mut Vec<String>,
 ) -> KeyFormat {
@@ -284,7 +285,7 @@ fn key_format(
     }
     let numbered = engines.iter().find(|engine| engine.capabilities.numbered_keys_only);
     match numbered {
-        _ if key_bytes < HEX_BYTES_LEAST => KeyFormat::Binary,
+        _ if shortest_key < HEX_BYTES_LEAST => KeyFormat::Binary,
         None => KeyFormat::Hex,
         Some(engine) => {
             notes.push(format!(

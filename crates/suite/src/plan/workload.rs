@@ -347,6 +347,11 @@ fn expected_hits(role: &Role, mix: &[MixEntry], after_load: ExpectedHits) -> Exp
 
 /// Returns the mean number of records that an operation of the mix writes.
 fn mean_records_written(mix: &[MixEntry]) -> f64 {
-    let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
-    written / mix.iter().map(|entry| entry.weight).sum::<f64>()
+    mean_per_operation(mix, |entry| entry.op.records_written())
+}
+
+/// Returns the mean of `each` over the operations of a mix.
+pub(crate) fn mean_per_operation(mix: &[MixEntry], each: impl Fn(&MixEntry) -> f64) -> f64 {
+    let sum: f64 = mix.iter().map(|entry| entry.weight * each(entry)).sum();
+    sum / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }

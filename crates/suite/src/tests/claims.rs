@@ -136,3 +136,38 @@ fn a_cell_may_name_a_window_of_its_phase() {
         assert!(refused.contains(&format!("no phase with figures `{wrong}`")), "{refused}");
     }
 }
+
+/// A phase without a name has the plan's name.
+#[test]
+fn a_claim_may_name_a_second_phase_of_a_kind() {
+    let again = "[[phase]]\nkind = \"measure\"\nduration = \"5s\"\n[[phase.role]]\n\
+                 name = \"scanners\"\nmix = [{ op = \"scan\" }]\n[[claim]]";
+    let text = |phase: &str| {
+        with(&format!("{phase}.scanners.lmdb.ops_per_s > 1")).replace("[[claim]]", again)
+    };
+    let plan = plan(&text("measure-2"), &[]);
+    let Side::Figure(cell) = &plan.claims[0].relation.left else { panic!("{plan:?}") };
+    let mut phases = plan.cases.iter().flat_map(|case| &case.phases);
+    assert!(phases.any(|phase| phase.name == cell.phase), "{}", cell.phase);
+    let refused = refusal(&text("measure-3"), &Overrides::default());
+    assert!(refused.contains("no phase with figures `measure-3`"), "{refused}");
+}
+
+#[test]
+fn a_claim_may_name_a_role_of_the_version_as_run() {
+    let phase = "[phases.other]\nkind = \"measure\"\nduration = \"5s\"\n\
+                 role.readers = { mix = [{ op = \"get\" }] }\n[phases.other.as-run]\n\
+                 role.scanners = { mix = [{ op = \"scan\" }] }\n[[claim]]";
+    let text = with("other.scanners.lmdb.ops_per_s > 1").replace("[[claim]]", phase);
+    assert_eq!(plan(&text, &["run.phases=[\"load\", \"measure\"]"]).claims.len(), 1);
+}
+
+#[test]
+fn what_is_needed_and_not_there_is_told_by_name() {
+    for need in ["part x", "tier x"] {
+        let text = with("load.lmdb.wall_ns > 1s") + &format!("needs = [\"{need}\"]\n");
+        let refused = refusal(&text, &Overrides::default());
+        let (what, name) = need.split_once(' ').unwrap();
+        assert!(refused.contains(&format!("the suite has no {what} `{name}`")), "{refused}");
+    }
+}

@@ -106,3 +106,15 @@ fn keys_have_a_format_that_all_engines_take() {
     let buffered = ["data.value_bytes=2300", "engine.drive.options.direct=false"];
     assert_eq!(plan(&text, &buffered).cases[0].data.value.size.max(), 2300);
 }
+
+/// Digits would make a shorter key longer.
+#[test]
+fn keys_of_several_lengths_have_a_format_that_the_shortest_can_have() {
+    let format = |least: u32| {
+        let normal = format!("mean = 12, sigma = 2, min = {least}, max = 24");
+        let lengths = format!("data.key_bytes={{ normal = {{ {normal} }} }}");
+        plan(SMALL, &[&lengths]).cases[0].data.key.format
+    };
+    assert_eq!(format(8), KeyFormat::Binary);
+    assert_eq!(format(16), KeyFormat::Hex);
+}

@@ -155,3 +155,28 @@ fn a_suite_asks_for_columns() {
     let refused = refusal(SMALL, &set(&["show.column=['rms']"]));
     assert!(refused.contains("did you mean `columns`?"), "{refused}");
 }
+
+/// `fidelity` is refused where it can change nothing, and noted where it changes something.
+#[test]
+fn fidelity_is_of_phases_with_two_versions() {
+    for suite in ["quick", "linkbench"] {
+        let refused = refusal(builtin_text(suite), &set(&["fidelity=as-run"]));
+        assert!(refused.contains("no named phase has two versions"), "{refused}");
+    }
+    let parts = "part=[{ name = \"a\", fidelity = \"as-written\" }]";
+    let refused = refusal(SMALL, &set(&[parts]));
+    assert!(refused.contains("no named phase has two versions"), "{refused}");
+    let is_noted = |phases: &[&str]| {
+        let phases = phases.iter().map(ToString::to_string).collect();
+        let plan = plan_of(builtin_text("ycsb"), &Overrides { phases, ..Overrides::default() });
+        plan.unwrap().sized.iter().any(|note| note.contains("in the version as run"))
+    };
+    assert!(is_noted(&[]) && is_noted(&["load", "a"]) && !is_noted(&["load"]));
+}
+
+#[test]
+fn a_suite_needs_a_phase() {
+    let head = SMALL.split("[[phase]]").next().unwrap();
+    let refused = refusal(&format!("phase = []\n{head}"), &Overrides::default());
+    assert!(refused.contains("the list `phase` is empty"), "{refused}");
+}

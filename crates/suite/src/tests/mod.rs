@@ -7,6 +7,7 @@ mod data_sets;
 mod drive;
 mod durations;
 mod engines;
+mod estimates;
 mod language;
 mod libraries;
 mod parts;

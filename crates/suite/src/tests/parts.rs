@@ -120,6 +120,18 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     assert_eq!(part_cases(&set, "large").iter().map(|case| case.trial).max(), Some(3));
 }
 
+/// Names may be digits: an index counts where nothing has such a name.
+#[test]
+fn a_name_of_digits_is_no_index() {
+    let text = PARTS.replace("[[part]]\nname = \"flash\"", "[[part]]\nname = \"1\"");
+    let trials = |argument: &str| {
+        let plan = plan(&text, &[argument]);
+        ["1", "large"].map(|part| part_cases(&plan, part).iter().map(|case| case.trial).max())
+    };
+    assert_eq!(trials("part.1.run.trials=3"), [Some(3), Some(1)]);
+    assert_eq!(trials("part.0.run.trials=3"), [Some(3), Some(1)]);
+}
+
 /// Each key has one position in tables that list all cases of an engine.
 #[test]
 fn cases_of_one_key_are_listed_at_one_place() {

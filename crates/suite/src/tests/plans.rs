@@ -396,6 +396,17 @@ fn set_changes_takes_away_and_adds() {
     assert_eq!(case.data.records, GIB / 116);
 }
 
+/// Only a key that is set excludes another.
+#[test]
+fn a_key_that_is_removed_leaves_the_other() {
+    let limits = |arguments: &[&str]| {
+        let plan = plan(builtin_text("quick"), arguments);
+        plan.cases.iter().map(|case| case.ram_limit_bytes).collect::<Vec<_>>()
+    };
+    assert!(limits(&[]).iter().any(Option::is_some));
+    assert_eq!(limits(&["ram.limit="]), limits(&[]));
+}
+
 #[test]
 fn what_is_written_is_a_range_with_how_it_was_got() {
     let plan = plan(builtin_text("quick"), &[]);

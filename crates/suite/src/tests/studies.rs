@@ -221,6 +221,54 @@ fn options_that_the_suite_names_are_scaled() {
     assert_eq!(value(&least, "target_file_size_base"), 1 << 20);
 }
 
+/// A limit is scaled, and its share with it; the memory of the machine is not.
+#[test]
+fn a_share_of_memory_is_scaled_once() {
+    let engine = "name = \"rocksdb\"\nscaled = [\"block_cache\"]\n\
+                  options = { block_cache = \"50%\" }";
+    let text = SMALL.replace("name = \"null\"", engine);
+    let cache = |arguments: &[&str]| {
+        let overrides = Overrides { set: set(arguments).set, ..scaled("1/4") };
+        let plan = plan_of(&text, &overrides).unwrap();
+        plan.cases[0].options.integer("block_cache").unwrap()
+    };
+    assert_eq!(cache(&["ram.limit=1GiB"]), GIB / 4 / 2);
+    assert_eq!(cache(&[]), HOST.memory_bytes / 2 / 4);
+}
+
+/// The reason is shown also for a part without its medium, and for each engine of a list.
+#[test]
+fn a_requested_engine_without_its_medium_is_left_out_with_the_reason() {
+    let engines = |name: &str| vec![name.to_owned()];
+    let part = Overrides {
+        engines: engines("lmdb"),
+        installed: engines("lmdb"),
+        parts: vec!["imdt".to_owned()],
+        ..Overrides::default()
+    };
+    let refused = study("symas-imdt-2018", &part).unwrap_err().render(false);
+    let words = refused.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no path for medium optane"), "{refused}");
+    // The claims are about an engine without classes.
+    let classes = ["engine.rocksdb.durability=[\"async\", \"commit\"]", "claim="];
+    let plan =
+        planned("symas-imdt-2018", &Overrides { engines: engines("rocksdb"), ..set(&classes) });
+    let mut labels: Vec<&str> = plan.left_out.iter().map(|out| out.engine.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels, ["rocksdb-async", "rocksdb-commit"]);
+}
+
+/// Claims name the roles of phases that are not selected.
+#[test]
+fn a_study_can_only_load() {
+    let load = Overrides { phases: vec!["load".to_owned()], ..Overrides::default() };
+    for (name, overrides) in [("raidix-metadata-2017", load.clone()), ("symas-imdt-2018", load)] {
+        let all = planned(name, &Overrides::default()).claims.len();
+        assert_eq!(planned(name, &overrides).claims.len(), all, "{name}");
+    }
+}
+
 #[test]
 fn only_the_part_of_the_drive_is_watched() {
     let plan = planned("selectel-p4800x-2018", &Overrides::default());

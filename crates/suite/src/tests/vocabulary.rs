@@ -2,8 +2,8 @@
 
 use super::*;
 use kvdyno_record::workload::{
-    Activity, Choice, Domain, Mix, Op, Over, RangeDraw, Rate, Role, Schedule, Sine, Size, Spread,
-    Stage,
+    Activity, Choice, Domain, ExpectedHits, Mix, Op, Over, RangeDraw, Rate, Role, Schedule, Sine,
+    Size, Spread, Stage,
 };
 
 /// Returns the measured mix of the small suite, with `old` replaced by `new`.
@@ -209,6 +209,28 @@ fn keys_that_are_not_there_need_room_for_their_numbers() {
         "{refused}"
     );
     plan(&absent, &["data.key_bytes=3"]);
+}
+
+#[test]
+fn missing_keys_beside_existing_ones_need_a_share_of_hits() {
+    let absent = "{ op = \"get\", keys = { distribution = \"absent\" } }";
+    let get = "{ op = \"get\" }";
+    for existing in [get, "{ op = \"rmw\" }", "{ op = \"multiget\" }"] {
+        let both = SMALL.replace(get, &format!("{existing}, {absent}"));
+        let refused = refusal(&both, &Overrides::default());
+        let message = "the role looks up missing keys and existing ones";
+        assert!(refused.contains(message), "{existing}: {refused}");
+        plan(&both.replace("mix =", "expected_hits = 0.5\nmix ="), &[]);
+    }
+    // Scans and updates have no share of hits.
+    let others = format!("{{ op = \"scan\" }}, {{ op = \"update\" }}, {absent}");
+    assert_eq!(role_with(get, &others).expected_hits, ExpectedHits::None);
+}
+
+#[test]
+fn a_weight_may_be_hexadecimal() {
+    let role = role_with("{ op = \"get\" }", "{ op = \"get\", weight = 0x10 }");
+    assert_eq!(role.mix[0].weight.to_bits(), 16_f64.to_bits());
 }
 
 /// The mistakes in the rendered text, line by line, with their positions: for each of `new`,

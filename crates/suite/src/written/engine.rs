@@ -56,7 +56,8 @@ pub(crate) struct EngineTable {
     /// uniform keys. Default: 1.
     pack: Option<At<Several>>,
     /// Options in bytes that `--scale` scales, down to 1 MiB: those that were chosen for the size
-    /// of the data. Default: none.
+    /// of the data. A share of a RAM limit follows the limit, and is not scaled again. Default:
+    /// none.
     scaled: Option<At<Vec<At<String>>>>,
     /// Options by the engine's own names; `kvdyno engines NAME` lists them. An option in bytes may
     /// be a share of the RAM limit: `"50%"`. A list of values makes an engine of each value:

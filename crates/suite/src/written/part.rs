@@ -29,7 +29,7 @@ pub(crate) struct PartTable<'i> {
     /// The phases of the part, in this order. Default: as the suite.
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) phases: Option<Toml<'i>>,
-    /// The version of the named phases. Default: as the suite.
+    /// The version of named phases that have two. Default: as the suite.
     pub(crate) fidelity: Option<At<Fidelity>>,
     /// Keys that replace those of `[data]`.
     #[schemars(with = "Option<Over<Data>>")]

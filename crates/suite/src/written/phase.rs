@@ -183,7 +183,8 @@ pub(crate) struct Role {
     /// nothing; needs `database = "fresh"`, or `from` in `[data]`), `"drawn"` (the share after a
     /// load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
     /// deviations off fails the case. After deletes, and where records have a `ttl`, kvdyno checks
-    /// nothing. Default: all, or drawn after a load in that order.
+    /// nothing. Required if the role looks up both absent and existing keys. Default: all, none for
+    /// absent keys, or drawn after a load in that order.
     pub(crate) expected_hits: Option<At<ExpectedHitsKey>>,
     /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
     /// the first role, without `mix`, `keys`, `rate`, `think_time`, `os_threads`, `expected_hits`,

@@ -19,9 +19,14 @@ pub(crate) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
 pub(crate) struct PhaseNames(HashSet<String>);
 
 impl PhaseNames {
+    /// Marks the typed names as used.
+    pub(crate) fn new(typed: impl Iterator<Item = String>) -> Self {
+        Self(typed.collect())
+    }
+
     /// Collects the typed names.
     pub(crate) fn from_phases(phases: &[At<Phase>]) -> Self {
-        Self(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()).collect())
+        Self::new(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()))
     }
 
     /// Returns `base`, or `base-2`, `base-3`, ... if that exists, and marks it as used.

@@ -194,11 +194,7 @@ impl FromToml for Several {
 
 impl FromToml for f64 {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let number: Option<f64> = match toml.get_ref() {
-            DeValue::Float(number) => number.as_str().parse().ok(),
-            DeValue::Integer(number) => number.as_str().parse().ok(),
-            _ => None,
-        };
+        let number = parse_float(toml.get_ref());
         let expected = "a finite number such as 0.99";
         let finite = number.filter(|number| number.is_finite());
         finite.or_else(|| report_wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes))
@@ -436,6 +432,16 @@ fn number<T>(
     parse(&text).map_err(report).ok()
 }
 
-fn parse_integer(number: &DeInteger) -> Option<u64> {
+/// Returns a bare number; whole ones may be hexadecimal.
+pub(crate) fn parse_float(value: &DeValue) -> Option<f64> {
+    match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+        DeValue::Integer(number) => parse_integer(number).map(|number| number as f64),
+        _ => None,
+    }
+}
+
+pub(crate) fn parse_integer(number: &DeInteger) -> Option<u64> {
     u64::from_str_radix(number.as_str(), number.radix()).ok()
 }

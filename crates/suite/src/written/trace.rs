@@ -4,7 +4,7 @@
 use crate::written::mistake::Mistakes;
 use crate::written::phase::Role;
 use crate::written::read::{At, FromToml, Or as _, Toml};
-use crate::written::scalar::scalar_schema;
+use crate::written::scalar::{parse_float, scalar_schema};
 use kvdyno_record::replay::{OfDrive, Replay};
 use kvdyno_record::workload::{Rate, Schedule};
 use schemars::JsonSchema;
@@ -95,9 +95,7 @@ impl FromToml for Speed {
         let span = toml.span();
         let number = match toml.into_inner() {
             DeValue::String(text) if text == "max" => return Some(Self::Max),
-            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
-            DeValue::Integer(number) => number.as_str().parse::<f64>().ok(),
-            _ => None,
+            number => parse_float(&number),
         };
         let times = number.filter(|times| (1e-3..=1e6).contains(times));
         if times.is_none() {

@@ -83,7 +83,7 @@ pub(crate) struct Whole {
     /// Sets of named phases: `db_bench`, `dbbench` (of LMDB) and `ycsb`. Two sets with a common
     /// phase name exclude each other. `include` and `fidelity` stand before the first table.
     include: Option<Vec<String>>,
-    /// The version of the named phases. Default: as-written.
+    /// The version of named phases that have two. Default: as-written.
     fidelity: Option<Fidelity>,
     /// Phases by name. `phases` of `[run]` or of a part selects them. A named phase has the keys of
     /// `[[phase]]` without `name`, and its roles may be tables: `role.readers = { ... }`. Keys of

@@ -3,6 +3,8 @@
 
 use crate::edit::adjust::{get_str, tables};
 use crate::edit::part::Document;
+use crate::written::fidelity::AS_RUN;
+use crate::written::phase_names::PhaseNames;
 use crate::written::typed::Typed;
 use toml::de::DeTable;
 
@@ -28,26 +30,43 @@ impl Names {
         let named_phases = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
         for (name, phase) in named_phases.into_iter().flatten() {
             if let Some(phase) = phase.get_ref().as_table() {
-                names.add_phase(phase, Some(name.get_ref().as_ref()));
+                names.add_phase(phase, name.get_ref());
             }
         }
         names
     }
 
+    /// Adds the phases of a list. Those without a name have the plan's names: `measure-2`.
     fn add_phases(&mut self, suite: &DeTable<'_>) {
+        let typed = tables(suite, "phase").filter_map(|phase| get_str(phase, "name"));
+        let mut names = PhaseNames::new(typed.map(str::to_owned));
         for phase in tables(suite, "phase") {
-            self.add_phase(phase, get_str(phase, "kind"));
+            let Some(kind) = get_str(phase, "kind") else { continue };
+            let name = get_str(phase, "name");
+            let name = name.map_or_else(|| names.unique_name(kind), str::to_owned);
+            self.add_phase(phase, &name);
         }
     }
 
-    /// Adds a phase with figures, and its roles. It is called `name` if it has no other name.
-    fn add_phase(&mut self, phase: &DeTable<'_>, name: Option<&str>) {
+    /// Adds a phase with figures, and its roles in both versions.
+    fn add_phase(&mut self, phase: &DeTable<'_>, name: &str) {
         if !matches!(get_str(phase, "kind"), Some("load" | "measure")) {
             return;
         }
-        self.phases.extend(get_str(phase, "name").or(name).map(str::to_owned));
-        let roles = tables(phase, "role").filter_map(|role| get_str(role, "name"));
-        self.roles.extend(roles.map(str::to_owned));
+        self.phases.push(name.to_owned());
+        self.add_roles(phase);
+        if let Some(as_run) = phase.get(AS_RUN).and_then(|as_run| as_run.get_ref().as_table()) {
+            self.add_roles(as_run);
+        }
+    }
+
+    /// Adds roles from a list or from a table by name.
+    fn add_roles(&mut self, phase: &DeTable<'_>) {
+        let listed = tables(phase, "role").filter_map(|role| get_str(role, "name"));
+        self.roles.extend(listed.map(str::to_owned));
+        let by_name = phase.get("role").and_then(|roles| roles.get_ref().as_table());
+        let by_name = by_name.into_iter().flat_map(|roles| roles.keys());
+        self.roles.extend(by_name.map(|name| name.get_ref().clone().into_owned()));
     }
 
     /// Adds all parts, also those that are not selected, with their phases as run.
