@@ -123,7 +123,7 @@ impl<'c> Work<'c> {
         };
         match purpose {
             Purpose::Runs => json!(all),
-            Purpose::Engines => of_case().map(of_engine).collect(),
+            Purpose::Engines => all.iter().map(of_engine).collect(),
             Purpose::Volumes => json!(of_case().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {
                 json!(of_case().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())

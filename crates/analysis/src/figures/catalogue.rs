@@ -146,8 +146,8 @@ figures! {
     CPU_SYSTEM: "cpu_system_ns", "ns", Lower, Kernel, Median;
     /// (user + system) / wall: over 100 in background threads, under 100 waiting.
     CPU_PERCENT: "cpu_percent", "%", Neither, Kernel, Median;
-    /// (user + system) over the operations of all roles, background work and load generator
-    /// included.
+    /// (user + system) up to the end of the deferred work, over the operations of all roles,
+    /// background work and load generator included.
     CPU_PER_OP: "cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
     /// The client's user and system time over the operations of all roles, where a server keeps the
     /// data: all other counts of processes are then the server's.

@@ -37,16 +37,22 @@ pub(super) fn measure_metrics(
         quotient(device, spent.written_bytes() as f64, "nothing was written")
     });
     metrics.add(&c::WRITE_AMPLIFICATION, amplification);
+    let sustained_per_op = |read: fn(Spent<'_>) -> Reading| {
+        trials.phase_readings(phase, |spent, case| {
+            spent.per_op(read(with_deferred_work(spent, case, settle)?))
+        })
+    };
+    metrics.add(&c::CPU_PER_OP, sustained_per_op(|spent| spent.cpu_ns()));
+    let switches = sustained_per_op(|spent| {
+        spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
+    });
+    metrics.add(&c::SWITCHES_PER_OP, switches);
     let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.phase_readings(phase, |spent, _| spent.per_op(read(spent))));
     };
-    per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
         per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
     }
-    per_op(&c::SWITCHES_PER_OP, &|spent| {
-        spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
-    });
     per_op(&c::DEVICE_READS_PER_OP, &|spent| spent.device(|device| device.reads));
     per_op(&c::DEVICE_READ_BYTES_PER_OP, &|spent| spent.device(|device| device.read_bytes));
     if trials.cases.iter().any(|(case, _)| case.case.swap().is_some()) {
@@ -94,6 +100,18 @@ fn device_settled(
 fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Reading {
     let writes = device_settled(spent, case, settle, |device| device.writes)?;
     Ok(spent.device(|device| device.reads)? + writes)
+}
+
+/// Returns what a phase spent together with the work that it left behind.
+fn with_deferred_work<'e>(
+    spent: Spent<'e>,
+    case: &'e CaseEvidence,
+    settle: Option<&str>,
+) -> Result<Spent<'e>, Why> {
+    Ok(match settle {
+        Some(name) => spent.until(end_of_settle(case.phase(name)?)),
+        None => spent,
+    })
 }
 
 /// Adds the processor's counts, where the plan requires them.
@@ -295,6 +313,7 @@ fn live_bytes(spent: Spent<'_>, case: &CaseEvidence) -> Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::group::Group;
     use crate::fixture::Fixture;
     use kvdyno_record::workload::Packing;
 
@@ -315,6 +334,25 @@ mod tests {
         for (at, times) in [(0, 64.0), (1, 1.0 / 64.0), (2, 1.0 / 64.0)] {
             assert!((packed[at] / single[at] / times - 1.0).abs() < 1e-6, "{single:?} {packed:?}");
         }
+    }
+
+    /// Compactions after the window are work of its operations.
+    #[test]
+    fn cpu_time_of_the_work_left_behind_belongs_to_the_operations() {
+        let cpu = |more_ns: u64| {
+            let mut fixture = Fixture::with_trials(1);
+            let settle = fixture.case("lmdb_t1_r1").phase("measure-settle");
+            let synced = settle.synced.as_mut().map(|(snapshot, _)| snapshot);
+            for snapshot in [&mut settle.after].into_iter().chain(synced) {
+                snapshot.process.as_mut().unwrap().user_ns += more_ns;
+            }
+            let summary = fixture.summary();
+            let is_it = |group: &&Group| group.engine == "lmdb" && group.threads == Some(1);
+            let group = summary.groups.iter().find(is_it).unwrap();
+            group.runs[0].metrics.value(&c::CPU_PER_OP).unwrap()
+        };
+        let (little, much) = (cpu(0), cpu(10_000_000_000));
+        assert!(much > little, "{little} {much}");
     }
 
     /// Regression test for fault 10: the space was divided by the bytes that the plan loads.

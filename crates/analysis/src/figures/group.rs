@@ -85,6 +85,9 @@ pub struct Group {
     pub load: Option<LoadRow>,
     /// Its measured phases.
     pub runs: Vec<RunRow>,
+    /// The finding that makes its figures invalid; none: they are valid.
+    #[serde(skip)]
+    pub(crate) void: Option<String>,
     /// The key that loads with the same work share, on any engine.
     #[serde(skip)]
     pub load_peers: String,
@@ -94,6 +97,9 @@ pub struct Group {
     /// The key that loads of the same engine share where they differ only in the volume.
     #[serde(skip)]
     pub(crate) load_on_volumes: String,
+    /// The key of all that its work leaves open: the engine and its settings.
+    #[serde(skip)]
+    pub(crate) setup: String,
 }
 
 /// One trial.
@@ -221,14 +227,15 @@ impl Group {
         plan: &Plan,
     ) -> Result<Self, RecordError> {
         let trials = Trials::read(cases)?;
-        let mut group = Self::new(&cases[0].case, &trials, host, plan.within);
+        let mut group = Self::new(&cases[0].case, &trials, host, plan);
         group.explains = plan.is_beside(&cases[0].case);
         validity::judge(&mut group, cases)?;
         Ok(group)
     }
 
-    fn new(case: &Case, trials: &Trials<'_>, host: &Host, within: f64) -> Self {
-        let mut peers = PhasePeers::from_case(case);
+    fn new(case: &Case, trials: &Trials<'_>, host: &Host, plan: &Plan) -> Self {
+        let work = Work::from_case(case, plan);
+        let mut peers = PhasePeers::from_work(&work);
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
             workload::Activity::Measure(mix) => {
                 let peers = peers.remove(&phase.name).unwrap_or_default();
@@ -236,7 +243,6 @@ impl Group {
             }
             _ => None,
         });
-        let work = Work::new(case, &[]);
         let equal = |purpose| work.equal(purpose).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         let singly = trials.cases.iter().any(|(case, _)| case.commits_singly());
@@ -266,13 +272,15 @@ impl Group {
             tier: case.tier_below().map(|tier| tier.name.clone()),
             tier_name: case.tier.as_ref().map(|tier| tier.name.clone()),
             tier_held: case.tier_below().and_then(|_| is_tier_held(trials)),
-            within,
+            within: plan.within,
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
+            void: None,
             load_peers: equal(Purpose::EnginesLoading) + if singly { " one by one" } else { "" },
             commits_singly: singly,
             load_on_volumes: equal(Purpose::VolumesLoading),
+            setup: peers::setup(case),
         };
         if case.is_counted() {
             instructions::replace_times(&mut group, trials);
@@ -303,6 +311,11 @@ impl Group {
     /// What a power loss does to its completed writes, in words; empty: not known.
     pub fn power_loss_in_words(&self) -> &'static str {
         self.power_loss.map_or("", PowerLoss::as_str)
+    }
+
+    /// Why its figures are void, in words; none: they are valid.
+    pub(crate) fn describe_void(&self) -> Option<String> {
+        self.void.as_ref().map(|finding| format!("void: {finding}"))
     }
 
     /// Its memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
@@ -471,26 +484,4 @@ fn run_row(
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::Fixture;
-    use kvdyno_record::tier::{Memory, Tier};
-
-    #[test]
-    fn other_memory_below_the_limit_is_not_compared() {
-        let bare = Fixture::new().plan.cases[0].clone();
-        let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
-        let tier = Some(Tier { name: "z".to_owned(), memory });
-        let swaps = Case { tier, ..bare.clone() };
-        let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
-        let dram = Case { tier: dram, ..bare.clone() };
-        for purpose in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
-            let work = |case: &Case| Work::new(case, &[]).equal(purpose);
-            assert_ne!(work(&bare), work(&swaps));
-            assert_eq!(work(&bare), work(&dram), "there is no tier below");
-        }
-    }
 }

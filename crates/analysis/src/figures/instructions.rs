@@ -3,7 +3,7 @@
 use super::catalogue as c;
 use super::group::Group;
 use super::metric::{Definition, Metric, Metrics, Reading};
-use super::spent::{Spent, quotient};
+use super::spent::quotient;
 use super::trials::Trials;
 
 /// The other figures that have a meaning under valgrind: the operations, and the final data.
@@ -21,19 +21,19 @@ const KEPT: [&Definition; 9] = [
 
 /// Replaces the figures of time and of the machine with those of instructions.
 pub(crate) fn replace_times(group: &mut Group, trials: &Trials<'_>) {
-    let per = |phase: &str, count: &dyn Fn(Spent<'_>) -> f64| -> Vec<Reading> {
-        trials.phase_readings(phase, |spent, _| {
+    let per_op = |phase: &str| -> Vec<Reading> {
+        trials.phase_readings(phase, |spent, case| {
             let instructions =
                 spent.phase.instructions.ok_or("valgrind left no count of this phase")?;
-            quotient(instructions as f64, count(spent), "nothing was done")
+            quotient(instructions as f64, spent.done(&case.case.data), "nothing was done")
         })
     };
     if let Some(load) = &mut group.load {
         remove_time_metrics(&mut load.metrics);
-        load.metrics.add(&c::INSTRUCTIONS_PER_OP, per(&load.phase, &|spent| spent.items() as f64));
+        load.metrics.add(&c::INSTRUCTIONS_PER_OP, per_op(&load.phase));
     }
     for run in &mut group.runs {
-        let readings = per(&run.phase, &|spent| spent.operations() as f64);
+        let readings = per_op(&run.phase);
         remove_time_metrics(&mut run.metrics);
         run.metrics.add(&c::INSTRUCTIONS_PER_OP, readings);
         for role in &mut run.roles {

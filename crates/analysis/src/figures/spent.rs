@@ -19,26 +19,33 @@ const NO_FLUSHES: &str = "the kernel does not count this device's flushes";
 #[derive(Clone, Copy)]
 pub struct Spent<'p> {
     pub(super) phase: &'p PhaseRecord,
+    /// The readings up to which it counts.
+    after: &'p Snapshot,
 }
 
 impl<'p> Spent<'p> {
     pub(crate) fn from_phase(phase: &'p PhaseRecord) -> Self {
-        Self { phase }
+        Self { phase, after: &phase.after }
     }
 
-    /// Usage of the engine's processes, from the phase's start to its end.
+    /// The same with what was done until later readings.
+    pub(super) fn until(self, after: &'p Snapshot) -> Self {
+        Self { after, ..self }
+    }
+
+    /// Usage of the engine's processes from the phase's start on.
     pub(crate) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
         if self.phase.before.elsewhere {
             return Err("another user runs the server".into());
         }
-        let both = self.phase.before.engine().zip(self.phase.after.engine());
+        let both = self.phase.before.engine().zip(self.after.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
         counter_growth(pick(before), pick(after), "process")
     }
 
     /// User and system time of a server's client.
     pub(crate) fn client_cpu_ns(self) -> Reading {
-        let (before, after) = (&self.phase.before, &self.phase.after);
+        let (before, after) = (&self.phase.before, self.after);
         if before.server.is_none() && !before.elsewhere {
             return Err("the engine runs in its client's process".into());
         }
@@ -58,7 +65,7 @@ impl<'p> Spent<'p> {
             return Err("another user runs the server".into());
         }
         let usage = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
-        let both = usage(&self.phase.before).zip(usage(&self.phase.after));
+        let both = usage(&self.phase.before).zip(usage(self.after));
         let unknown = "the processor does not count it here";
         let why = || why.map_or(Why::from(unknown), |why| why.to_owned().into());
         let (before, after) = both.ok_or_else(why)?;
@@ -75,9 +82,9 @@ impl<'p> Spent<'p> {
         self.process(|usage| usage.user_ns + usage.system_ns)
     }
 
-    /// Usage of the device, from the phase's start to its end.
+    /// Usage of the device from the phase's start on.
     pub(crate) fn device(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        device(&self.phase.before, &self.phase.after, pick)
+        device(&self.phase.before, self.after, pick)
     }
 
     /// Usage of the device, up to the end of the sync.
@@ -130,7 +137,7 @@ impl<'p> Spent<'p> {
 
     /// Usage of the swap that was made for the case.
     pub(crate) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
+        let both = self.phase.before.swap.as_ref().zip(self.after.swap.as_ref());
         let (before, after) = both.ok_or("no swap was made for it")?;
         counter_growth(pick(before), pick(after), "swap's")
     }
@@ -150,6 +157,11 @@ impl<'p> Spent<'p> {
         let packed = data.packed.filter(|_| data.records > 0);
         let each = packed.map_or(1.0, |packed| packed.records as f64 / data.records as f64);
         self.items() as f64 * each
+    }
+
+    /// What it did: the records of a load, or the operations of another phase.
+    pub(crate) fn done(self, data: &Data) -> f64 {
+        if self.phase.kind == "load" { self.records(data) } else { self.operations() as f64 }
     }
 
     /// Bytes of keys and values given to the engine.

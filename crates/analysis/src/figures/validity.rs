@@ -88,7 +88,8 @@ impl Validity {
     }
 }
 
-/// Marks the roles of cases that a finding makes invalid; the first finding is the reason.
+/// Marks the groups, and their roles, of cases that a finding makes invalid; the first finding is
+/// the reason.
 pub(super) fn mark_void(groups: &mut [Group], findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
         let concerns = |group: &Group| {
@@ -96,6 +97,7 @@ pub(super) fn mark_void(groups: &mut [Group], findings: &[Finding]) {
             finding.cases.is_empty() || trials.any(|trial| finding.cases.contains(&trial.case))
         };
         for group in groups.iter_mut().filter(|group| concerns(group)) {
+            group.void.get_or_insert_with(|| finding.id.as_str());
             for role in group.runs.iter_mut().flat_map(|run| &mut run.roles) {
                 let validity = role.validity.get_or_insert_with(Validity::default);
                 if validity.word != ValidityWord::Void {
@@ -232,7 +234,7 @@ impl Rates {
         let counts = self.whole_slices(self.counts.get(role)?, case.case.slice_ns);
         Some(TrialWindows {
             trial: case.case.trial,
-            counts: windows::parts(counts, &case.case, mix),
+            rates: windows::parts(counts, &case.case, mix),
             phase_ns: self.length_ns.iter().sum(),
             wall_ns: case.record.as_ref()?.wall_ns,
         })

@@ -92,6 +92,9 @@ fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
 fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> {
     let run = &groups[index].runs[run];
     let base = base_of_run(groups, index, run, BASES[0]).filter(|base| *base != index)?;
+    if repeats(&groups[base], &groups[index]) {
+        return None;
+    }
     let base = groups[base].run(&run.phase)?.roles.get(role)?;
     Scatter::between(&base.windows, &run.roles[role].windows)
 }
@@ -103,18 +106,28 @@ fn base_of_run(groups: &[Group], index: usize, run: &RunRow, by: Base) -> Option
     find_first_peer(groups, by, &groups[index], peer)
 }
 
-/// The first peer of a group, if that is compared at all: engines with engines, and a bare drive
-/// with bare drives.
+/// The base of a group, if that is compared at all: engines with engines, and a bare drive with
+/// bare drives. It is the first peer of those beside the group, in its part and at its number of
+/// threads; where it is alone there, the first of all.
 fn find_first_peer(
     groups: &[Group],
     by: Base,
     group: &Group,
     is_peer: impl Fn(&Group) -> bool,
 ) -> Option<usize> {
+    if !(by.includes)(group) {
+        return None;
+    }
     let is_alike = |other: &Group| {
         (by.includes)(other) && other.bare_drive == group.bare_drive && is_peer(other)
     };
-    groups.iter().position(is_alike).filter(|_| (by.includes)(group))
+    let place = |group: &Group| (group.part.clone(), group.threads_swept);
+    let is_beside = |other: &Group| is_alike(other) && place(other) == place(group);
+    let is_other = |other: &Group| is_beside(other) && (by.name)(other) != (by.name)(group);
+    if groups.iter().any(is_other) {
+        return groups.iter().position(is_beside);
+    }
+    groups.iter().position(is_alike)
 }
 
 fn compare_role(
@@ -138,5 +151,77 @@ fn relative<'g>(
     if base == index {
         return RelativeTo::for_base(name, figure(index)?);
     }
+    if repeats(&groups[base], &groups[index]) {
+        return None;
+    }
     RelativeTo::between(name, (&groups[base], figure(base)?), (&groups[index], figure(index)?))
+}
+
+/// Whether two groups of equal work are the same engine with the same settings, in two parts of
+/// the suite. Only chance separates them, and no number of trials would decide.
+fn repeats(base: &Group, group: &Group) -> bool {
+    base.part != group.part && base.setup == group.setup
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Fixture;
+
+    /// The figures that are compared where another part has the same engine, with this cache.
+    fn count_compared(cache: &str) -> usize {
+        let mut fixture = Fixture::with_trials(4);
+        let mut options = fixture.case("lmdb_load_r1").record.case.options.clone();
+        if !cache.is_empty() {
+            options.values.insert("cache".to_owned(), cache.into());
+        }
+        for case in fixture.cases.iter_mut().map(|case| &mut case.record.case) {
+            let part = match &*case.engine {
+                "lmdb" => "one",
+                "rocksdb" => "two",
+                _ => continue,
+            };
+            if part == "two" {
+                (case.engine, case.options) = ("lmdb".to_owned(), options.clone());
+            }
+            (case.label, case.part) = (format!("lmdb {part}"), Some(part.to_owned()));
+        }
+        fixture.replan();
+        fixture.summary().verdicts.figures
+    }
+
+    #[test]
+    fn parts_are_compared_where_the_settings_differ() {
+        assert_eq!(count_compared(""), 0);
+        assert!(count_compared("1GiB") > 0);
+    }
+
+    /// Two engines in each of two parts with other options.
+    #[test]
+    fn the_base_is_of_the_same_part() {
+        let mut fixture = Fixture::with_trials(4);
+        let mut both = Vec::new();
+        for part in ["one", "two"] {
+            for mut copy in fixture.cases.clone() {
+                let case = &mut copy.record.case;
+                let name = |name: &str| format!("{name}_{part}");
+                (case.id, case.key) = (name(&case.id), name(&case.key));
+                case.database.id = name(&case.database.id);
+                case.database.loaded_by = name(&case.database.loaded_by);
+                (case.label, case.part) = (format!("{} {part}", case.label), Some(part.to_owned()));
+                both.push(copy);
+            }
+        }
+        fixture.cases = both;
+        fixture.replan();
+        let groups = fixture.summary().figures.groups;
+        let base = |engine: &str, part: &str| {
+            let mut groups = groups.iter().filter(|group| group.engine == engine);
+            let group = groups.find(|group| group.part.as_deref() == Some(part)).unwrap();
+            let roles = group.runs.iter().flat_map(|run| &run.roles);
+            let relatives = roles.map(|role| &role.relative);
+            let load = group.load.iter().map(|load| &load.relative);
+            relatives.chain(load).next().unwrap().clone().unwrap().base
+        };
+        assert_eq!([base("rocksdb", "one"), base("rocksdb", "two")], ["LMDB one", "LMDB two"]);
+    }
 }

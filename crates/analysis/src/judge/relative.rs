@@ -52,7 +52,8 @@ pub(crate) fn judge(
     let mut row = side_by_side(base, new);
     let other_work = comparable::describe_load_difference(base.0, new.0);
     let other_work = other_work.filter(|_| base.1.name == c::RECORDS_PER_S.name);
-    if let (Some(row), Some(why)) = (&mut row, other_work) {
+    let void = [base.0, new.0].into_iter().find_map(Group::describe_void);
+    if let (Some(row), Some(why)) = (&mut row, void.or(other_work)) {
         row.part(&why);
     }
     let verdict = match row.as_ref().map(|row| row.verdict) {
@@ -104,5 +105,21 @@ mod tests {
         assert_eq!(verdict([1.0, 2.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 9.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 2.0], [2.1, 3.0]), Significance::SpreadUnknown);
+    }
+
+    #[test]
+    fn what_a_finding_makes_invalid_is_neither_judged_nor_ranked() {
+        let mut fixture = Fixture::with_trials(4);
+        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
+        worker.description.debug_build = true;
+        let summary = fixture.summary();
+        let void = |group: &&Group| group.engine == "rocksdb" && group.threads == Some(1);
+        let group = summary.groups.iter().find(void).unwrap();
+        let relative = group.runs[0].roles[0].relative.as_ref().unwrap();
+        assert!(!relative.decided && relative.reason.as_deref() == Some("void: debug-build"));
+        let mut standings = summary.rankings.iter().flat_map(|ranking| &ranking.standings);
+        let void =
+            standings.find(|standing| standing.missing.as_deref() == Some("void: debug-build"));
+        assert_eq!(void.map(|standing| standing.rank), Some(None));
     }
 }

@@ -47,13 +47,14 @@ impl Scatter {
         let partner = |one: &TrialWindows| base.iter().find(|other| other.trial == one.trial);
         let pairs: Vec<_> = new.iter().filter_map(|one| Some((partner(one)?, one))).collect();
         let ratios = |&(base, new): &(&TrialWindows, &TrialWindows)| -> Option<Vec<f64>> {
-            let both = base.counts.iter().zip(&new.counts);
-            let logs = both.map(|(base, new)| (*new as f64 / *base as f64).ln());
+            let both = base.rates.iter().zip(&new.rates);
+            let logs = both.map(|(base, new)| (new / base).ln());
             let logs: Vec<f64> = logs.collect();
             logs.iter().all(|log| log.is_finite()).then_some(logs)
         };
         let logs: Vec<Vec<f64>> = pairs.iter().filter_map(ratios).collect();
-        let Components { total, window, trial } = components(&logs)?;
+        let Components { total, window, trial } =
+            components(&logs).filter(|found| found.total > 0.0)?;
         let windows = logs.iter().map(Vec::len).min()?;
         let sum = |time: fn(&TrialWindows) -> u64| -> f64 {
             let times = pairs.iter().map(|(base, new)| time(base) + time(new));
@@ -114,7 +115,7 @@ mod tests {
     fn trials(counts: impl Fn(u32, u64) -> u64, wall_ns: u64) -> Vec<TrialWindows> {
         let trial = |trial| TrialWindows {
             trial,
-            counts: (0..8).map(|window| counts(trial, window)).collect(),
+            rates: (0..8).map(|window| counts(trial, window) as f64).collect(),
             phase_ns: 4_000_000_000,
             wall_ns,
         };

@@ -83,16 +83,13 @@ const COLUMNS: &[Column] = &[
             None => main,
         }
     }),
-    figure(&c::CPU_PER_OP, "", "CPU, us/op")
-        .formula("({user, s}+{sys, s})*1000000/{operations of all roles}"),
+    figure(&c::CPU_PER_OP, "", "CPU, us/op"),
     text("client\nus/op", |line| figure_or_blank(line, &c::CLIENT_CPU_PER_OP)).when(|s| s.clients),
     figure(&c::CLIENT_CPU_PER_OP, "", "client CPU, us/op"),
     figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
     figure(&c::SWITCHES_VOLUNTARY, "", "ctx switches voluntary"),
     figure(&c::SWITCHES_INVOLUNTARY, "", "ctx switches involuntary"),
-    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op")
-        .formula("({ctx switches voluntary}+{ctx switches involuntary})/{operations of all roles}")
-        .wide_only(),
+    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op").wide_only(),
     figure(&c::DEVICE_READS, "", "device reads"),
     figure(&c::DEVICE_READS_PER_OP, "reads\n/op", "device reads/op")
         .formula("{device reads}/{operations of all roles}"),

@@ -10,6 +10,7 @@ use super::line::{Line, NOTE_LINES, Part, sentence};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
+use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::figures::metric::Metrics;
 use kvdyno_analysis::figures::sweep::threads_in_words;
 use kvdyno_analysis::figures::validity::Validity;
@@ -83,16 +84,30 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
         lines.push("... further reasons: --full".to_owned());
     }
     if contest.labels.len() > 2 && !contest.is_counted() {
-        let base = contest.name(contest.labels[0]);
+        let base = base_name(contest);
         lines.insert(
             0,
             format!(
-                "x: times {base}'s, over pairs of trials; =: equal; ~: undecided; ?: fewer than 4 \
+                "x: times {base}, over pairs of trials; =: equal; ~: undecided; ?: fewer than 4 \
                  trials"
             ),
         );
     }
     lines.iter().flat_map(|line| sentence(None, "", line, NOTE_LINES)).collect()
+}
+
+/// The base of the ratios, in the genitive.
+fn base_name(contest: &Contest<'_>) -> String {
+    let roles = contest.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.roles);
+    let loads = contest.groups.iter().filter_map(|group| group.load.as_ref());
+    let of_roles = roles.filter_map(|role| role.relative.as_ref());
+    let all = of_roles.chain(loads.filter_map(|load| load.relative.as_ref()));
+    match unique(all.map(|relative| relative.base.as_str())).as_slice() {
+        [_, _, ..] if contest.groups.iter().any(|group| group.part.is_some()) => {
+            "those of the first engine of its part".to_owned()
+        }
+        _ => format!("{}'s", contest.name(contest.labels[0])),
+    }
 }
 
 fn threads(contest: &Contest<'_>, phase: &str) -> Vec<Option<u32>> {

@@ -1,8 +1,10 @@
 //! What a measured phase is compared with.
 
+use super::without_part;
+use kvdyno_record::crew::Crew;
 use kvdyno_record::plan::Case;
 use kvdyno_record::work::{Purpose, Work};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -22,8 +24,7 @@ pub struct PhasePeers {
 
 impl PhasePeers {
     /// Computes the numbers of each measured phase of a case, by the phase's name.
-    pub(super) fn from_case(case: &Case) -> BTreeMap<String, Self> {
-        let work = Work::new(case, &[]);
+    pub(super) fn from_work(work: &Work<'_>) -> BTreeMap<String, Self> {
         let by = |purpose| prefixes(work.equal(purpose));
         let (engines, volumes) = (by(Purpose::Engines), by(Purpose::Volumes));
         let (answer, on_volumes) = (by(Purpose::Answer), by(Purpose::AnswerOnVolumes));
@@ -35,6 +36,25 @@ impl PhasePeers {
         });
         peers.collect()
     }
+}
+
+/// Returns the key of a case's engine and settings. Cases of two parts with equal keys and equal
+/// work differ in nothing.
+pub(super) fn setup(case: &Case) -> String {
+    let all = json!({
+        "engine": case.engine,
+        "label": without_part(&case.label, case.part.as_deref()),
+        "library": case.library,
+        "server": case.server,
+        "ranks": case.crew.as_ref().map(Crew::ranks),
+        "options": case.options,
+        "volume": case.volume.as_ref().map(|volume| &volume.name),
+        "packed": case.data.packed,
+        "turns": case.turns_with.is_some(),
+        "watched": [case.io_latency, case.profile],
+        "count": case.count,
+    });
+    all.to_string()
 }
 
 /// Returns for each phase a hash of the work up to and including it.
@@ -53,6 +73,7 @@ fn prefixes(mut work: Value) -> BTreeMap<String, u64> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use kvdyno_record::tier::{Memory, Tier};
     use kvdyno_record::workload::{Activity, Phase};
 
     /// One engine does one more phase at the end, another one does one more in between.
@@ -65,7 +86,7 @@ mod tests {
         let measured = case.phases[at].clone();
         let first = measured.name.clone();
         let again = |name: &str| Phase { name: name.to_owned(), ..measured.clone() };
-        let peers = |case: &Case| PhasePeers::from_case(case);
+        let peers = |case: &Case| PhasePeers::from_work(&Work::new(case, &[]));
         let before = peers(&case);
         case.phases.push(again("again"));
         let longer = peers(&case);
@@ -84,8 +105,44 @@ mod tests {
         let case = case.as_mut().unwrap();
         let verify = |count| Phase::new("verify", Activity::Verify { samples: 10, count });
         case.phases.insert(0, verify(true));
-        let counted = PhasePeers::from_case(case);
+        let peers = |case: &Case| PhasePeers::from_work(&Work::new(case, &[]));
+        let counted = peers(case);
         case.phases[0] = verify(false);
-        assert_eq!(counted, PhasePeers::from_case(case));
+        assert_eq!(counted, peers(case));
+    }
+
+    /// A load in another order leaves another tree, also where another case made it.
+    #[test]
+    fn what_was_loaded_belongs_to_the_work() {
+        let cases = Fixture::new().plan.cases;
+        let case = cases.iter().find(|case| case.threads.is_some()).unwrap();
+        let loader = cases.iter().find(|loader| loader.id == case.database.loaded_by).unwrap();
+        let mut other = loader.phases.clone();
+        let load = other.iter_mut().find_map(|phase| match &mut phase.work {
+            Activity::Load(load) => Some(load),
+            _ => None,
+        });
+        let load = load.unwrap();
+        load.threads += 1;
+        let peers = |loaded: &[Phase]| PhasePeers::from_work(&Work::new(case, loaded));
+        let (one, two) = (peers(&loader.phases), peers(&other));
+        let name = one.keys().next().unwrap();
+        assert_ne!(one[name].engines, two[name].engines);
+        assert_eq!(one[name].answer, two[name].answer);
+    }
+
+    #[test]
+    fn other_memory_below_the_limit_is_not_compared() {
+        let bare = Fixture::new().plan.cases[0].clone();
+        let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
+        let tier = Some(Tier { name: "z".to_owned(), memory });
+        let swaps = Case { tier, ..bare.clone() };
+        let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
+        let dram = Case { tier: dram, ..bare.clone() };
+        for purpose in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
+            let work = |case: &Case| Work::new(case, &[]).equal(purpose);
+            assert_ne!(work(&bare), work(&swaps));
+            assert_eq!(work(&bare), work(&dram), "there is no tier below");
+        }
     }
 }

@@ -182,7 +182,9 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let metric = metric(cell, row)?;
     let per_trial = metric.map_or(&[][..], |metric| &metric.per_trial);
     let numbered = group.trials.iter().zip(per_trial);
-    let values = numbered.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();
+    let void = group.describe_void();
+    let valid = numbered.filter(|_| void.is_none());
+    let values = valid.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();
     let open = |is_set: bool, word: Option<String>| (!is_set).then(|| word.unwrap_or_default());
     // A bare drive has no records, and no limit that its direct I/O would use.
     let keyless = group.bare_drive;
@@ -198,7 +200,8 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
         // A load, and a phase without windows, belong to every window of another phase.
         open(cell.window.is_some() || window.is_none(), window),
     ];
-    Ok(CellMatch { group, open, values, missing: metric.and_then(|metric| metric.missing.clone()) })
+    let missing = void.or_else(|| metric.and_then(|metric| metric.missing.clone()));
+    Ok(CellMatch { group, open, values, missing })
 }
 
 /// The figure of a load, of a measured phase's role, or of the phase as a whole.

@@ -50,6 +50,9 @@ impl Standing {
         let missing =
             || group.describe_missing_figures(values.len()).or_else(|| metric.missing.clone());
         let few = "no single trial has enough samples".to_owned();
+        if let Some(void) = group.describe_void() {
+            return Self { group: Some(index), ..Self::absent(engine, &void) };
+        }
         Self {
             group: Some(index),
             // As in the tables; but without the value of any trial there is nothing to compare.
@@ -119,6 +122,7 @@ pub(super) fn rank_runners(
         (a, b) => b.is_some().cmp(&a.is_some()),
     });
     let with_figures = all.iter().take_while(|runner| runner.standing.value.is_some()).count();
+    put_decided_pairs_in_order(&mut all[..with_figures], direction);
     // The first of those that share a rank.
     let mut leader = 0;
     for index in 0..with_figures {
@@ -136,6 +140,20 @@ pub(super) fn rank_runners(
         (standing.ratio_to_best_low, standing.ratio_to_best_high) = best.interval.unzip();
     }
     (with_figures > 0).then(|| all.into_iter().map(|runner| runner.standing).collect())
+}
+
+/// Swaps neighbours whose common trials decide against their order. Medians are also of trials that
+/// only one of them has.
+fn put_decided_pairs_in_order(all: &mut [Runner<'_>], direction: Direction) {
+    for end in (1..all.len()).rev() {
+        for at in 0..end {
+            let gap = Gap::compare(&all[at], &all[at + 1], direction);
+            let is_ahead = gap.ratio.is_some_and(|ratio| ratio < 1.0);
+            if is_ahead && gap.verdict == Significance::Different {
+                all.swap(at, at + 1);
+            }
+        }
+    }
 }
 
 /// How far one engine is behind another.
@@ -157,5 +175,34 @@ impl Gap {
         let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
         let interval = row.as_ref().and_then(interval);
         Self { ratio: row.and_then(|row| row.ratio), interval, verdict }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::catalogue as c;
+    use crate::fixture::Fixture;
+
+    /// One ran faster in trials that the other does not have.
+    #[test]
+    fn what_common_trials_decide_is_the_order() {
+        let group = Fixture::with_trials(8).summary().figures.groups.remove(0);
+        let metric = |values: &[f64]| {
+            let missing = (values.len()..8).map(|_| Err("not run".into()));
+            let readings = values.iter().map(|value| Ok(*value)).chain(missing);
+            Metric::new(&c::OPS_PER_S, readings.collect())
+        };
+        let more = metric(&[100.0, 101.0, 99.0, 100.0, 120.0, 120.0, 120.0, 120.0]);
+        let fewer = metric(&[105.0, 106.0, 104.0, 105.0]);
+        let runner = |engine: &str, metric| Runner {
+            standing: Standing::new(engine, 0, &group, metric),
+            metric,
+            group: &group,
+        };
+        let runners = vec![runner("more", &more), runner("fewer", &fewer)];
+        let ranked = rank_runners(runners, Direction::Higher).unwrap();
+        assert_eq!(ranked[0].engine, "fewer");
+        assert!(ranked[1].ratio_to_best.unwrap() > 1.04, "{ranked:?}");
     }
 }

@@ -1,5 +1,8 @@
 //! One figure of two sides: their ratio, its interval, and the verdict where the figure is primary.
 
+#[cfg(test)]
+mod tests;
+
 use crate::figures::catalogue as c;
 use crate::figures::group::Group;
 use crate::figures::metric::{Combine, Direction, Metric};
@@ -148,7 +151,9 @@ pub(super) fn margins(figure: &str, within: f64, [base, new]: [&Group; 2]) -> Ma
     }
     let of_builds = if base.engine == new.engine { BIAS } else { 0.0 };
     let of_buckets = if c::is_latency(figure) { BUCKET } else { 0.0 };
-    Margins { within, bias: f64::max(of_builds, of_buckets) }
+    let bias = f64::max(of_builds, of_buckets);
+    // What is no difference is equal: else no number of repeats would decide in between.
+    Margins { within: within.max(bias), bias }
 }
 
 /// Whether a figure was counted by valgrind: then trials of any time are alike.
@@ -162,9 +167,11 @@ pub fn least_difference(figure: &str) -> f64 {
 }
 
 impl<'m> Repeats<'m> {
-    /// The trials of one run, by their numbers.
+    /// The trials of one run, by their numbers. Where some have too few samples there are none:
+    /// those are the slow trials, without which the others look faster.
     pub(super) fn trials(metric: Option<&'m Metric>, numbers: &[u32]) -> Self {
-        let values = metric.map_or(&[][..], |metric| &metric.per_trial);
+        let complete = metric.filter(|metric| metric.combine != Combine::MergedHistograms);
+        let values = complete.map_or(&[][..], |metric| &metric.per_trial);
         let numbered = numbers.iter().zip(values);
         let values = numbered.filter_map(|(number, value)| Some((*number, (*value)?))).collect();
         Self { metric, value: metric.and_then(|metric| metric.value), values }
@@ -184,7 +191,14 @@ impl<'m> Repeats<'m> {
         Self { metric: runs.first().copied(), value: None, values: (1..).zip(values).collect() }
     }
 
+    fn is_missing(&self) -> bool {
+        self.values.is_empty() && self.value.is_none()
+    }
+
     fn missing(&self) -> String {
+        if self.value.is_some() {
+            return "not every trial has enough samples".to_owned();
+        }
         let why = self.metric.and_then(|metric| metric.missing.clone());
         why.unwrap_or_else(|| "it has no such figure".to_owned())
     }
@@ -193,7 +207,7 @@ impl<'m> Repeats<'m> {
 impl Sample {
     fn from_values(values: &[f64], in_tables: Option<f64>) -> Self {
         Self {
-            value: in_tables.filter(|_| !values.is_empty()).or_else(|| median(values)),
+            value: in_tables.or_else(|| median(values)),
             n: values.len(),
             min: values.iter().copied().reduce(f64::min),
             max: values.iter().copied().reduce(f64::max),
@@ -215,7 +229,7 @@ impl FigurePair<'_> {
     /// The row; none where neither side has a value.
     pub(super) fn row(&self) -> Option<Row> {
         let metric = self.base.metric.or(self.new.metric)?;
-        if self.base.values.is_empty() && self.new.values.is_empty() {
+        if self.base.is_missing() && self.new.is_missing() {
             return None;
         }
         let (base, new) = self.samples();
@@ -263,6 +277,12 @@ impl FigurePair<'_> {
     fn judge(&self, row: &mut Row, base: &[f64], new: &[f64]) -> (Verdict, Option<String>) {
         let not = |why: String| (Verdict::NotComparable, Some(why));
         match (base, new) {
+            ([], []) if self.base.values.is_empty() => {
+                return not(format!("BASE: {}", self.base.missing()));
+            }
+            ([], []) if self.new.values.is_empty() => {
+                return not(format!("NEW: {}", self.new.missing()));
+            }
             ([], []) => return not("no trial has it on both sides".to_owned()),
             ([], _) => return not(format!("BASE: {}", self.base.missing())),
             (_, []) => return not(format!("NEW: {}", self.new.missing())),
@@ -348,153 +368,5 @@ impl Row {
     pub(super) fn mean_worsening(&self) -> Option<Mean> {
         let sign = if self.direction == Direction::Higher { -1.0 } else { 1.0 };
         self.mean.map(|mean| Mean { value: sign * mean.value, ..mean })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::figures::metric::{Definition, Reading};
-
-    const SPOT: Spot<'_> = Spot { phase: "measure", role: Some("readers"), op: None };
-    const NUMBERS: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-
-    fn row(definition: &Definition, base: &[f64], new: &[f64], paired: bool) -> Row {
-        let metric = |values: &[f64]| {
-            let readings: Vec<Reading> = values.iter().map(|value| Ok(*value)).collect();
-            Metric::new(definition, readings)
-        };
-        let (base, new) = (metric(base), metric(new));
-        let base = Repeats::trials(Some(&base), &NUMBERS);
-        let new = Repeats::trials(Some(&new), &NUMBERS);
-        let group = crate::fixture::Fixture::new().summary().figures.groups.remove(0);
-        let margins = margins(definition.name, 0.03, [&group, &group]);
-        FigurePair { spot: SPOT, base, new, paired, primary: true, margins }.row().unwrap()
-    }
-
-    const EIGHT: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
-
-    #[test]
-    fn better_is_the_catalogues_word() {
-        assert_eq!(Sample::from_values(&[1.0, 3.0], Some(9.0)).value, Some(9.0), "the tables'");
-        let less = EIGHT.map(|value| value * 0.9);
-        for paired in [false, true] {
-            assert_eq!(row(&c::OPS_PER_S, &EIGHT, &less, paired).verdict, Verdict::Regressed);
-            assert_eq!(row(&c::SERVICE_P99, &EIGHT, &less, paired).verdict, Verdict::Improved);
-            assert_eq!(row(&c::WINDOW, &EIGHT, &less, paired).verdict, Verdict::Changed);
-        }
-        let regressed = row(&c::OPS_PER_S, &EIGHT, &less, false);
-        assert!((regressed.ratio.unwrap() - 0.9).abs() < 1e-9, "{regressed:?}");
-        assert!((regressed.worsening_at(0.9) - 0.1).abs() < 1e-9);
-        assert!(regressed.largest_worsening().unwrap() >= 0.1);
-    }
-
-    #[test]
-    fn a_certain_difference_below_the_bias_is_not_claimed() {
-        let little = EIGHT.map(|value| value * 1.009);
-        let little = row(&c::OPS_PER_S, &EIGHT, &little, true);
-        assert_eq!(little.verdict, Verdict::Equal);
-        assert!(little.ratio_low.unwrap() > 1.0 && little.reason.is_some(), "{little:?}");
-        let counted = EIGHT.map(|value| value * 1.002);
-        let counted = row(&c::INSTRUCTIONS_PER_OP, &EIGHT, &counted, true);
-        assert_eq!((counted.verdict, counted.within), (Verdict::Regressed, COUNTED_BIAS));
-    }
-
-    /// Where a machine slows down all the time, the pairs decide. A pause in one trial leaves the
-    /// verdict open, and the row says how many more pairs it takes.
-    #[test]
-    fn a_drift_hides_no_difference_and_a_bad_trial_asks_for_more() {
-        let mut base = EIGHT;
-        base[3] = 170.0;
-        let new = EIGHT.map(|value| value * 1.3);
-        let paused = row(&c::SERVICE_P50, &base, &new, true);
-        assert_eq!(paused.verdict, Verdict::Undecided);
-        assert!(paused.more.is_some_and(|more| more > 0), "{paused:?}");
-        let base = [100.0, 120.0, 140.0, 160.0, 180.0, 200.0, 220.0, 240.0];
-        let new = base.map(|value| value * 1.1);
-        assert_eq!(row(&c::SERVICE_P50, &base, &new, true).verdict, Verdict::Regressed);
-        assert_eq!(row(&c::SERVICE_P50, &base, &new, false).verdict, Verdict::Undecided);
-    }
-
-    #[test]
-    fn few_repeats_have_no_verdict() {
-        for n in 1..LEAST {
-            let new = EIGHT.map(|value| value * 2.0);
-            let few = row(&c::OPS_PER_S, &EIGHT[..n], &new[..n], true);
-            assert_eq!((few.verdict, few.ratio_low), (Verdict::TooFew, None));
-            assert!(few.ratio.is_some());
-        }
-        let new = EIGHT.map(|value| value * 2.0);
-        for n in [4, 5, 6, 7] {
-            let enough = row(&c::OPS_PER_S, &EIGHT[..n], &new[..n], true);
-            assert_eq!(enough.verdict, Verdict::Improved, "{n}");
-        }
-        let two = row(&c::OPS_PER_S, &EIGHT[..1], &new[..1], false);
-        assert_eq!((two.verdict, two.more), (Verdict::TooFew, Some(1)));
-        let four = row(&c::OPS_PER_S, &EIGHT[..3], &new[..1], false);
-        assert_eq!(four.verdict, Verdict::Improved, "{four:?}");
-    }
-
-    #[test]
-    fn zeros_are_equal_or_not_comparable() {
-        let verdict = |base: &[f64], new: &[f64]| row(&c::ERRORS, base, new, false).verdict;
-        assert_eq!(verdict(&[0.0; 4], &[0.0; 4]), Verdict::Equal);
-        assert_eq!(verdict(&[0.0; 4], &[3.0; 4]), Verdict::NotComparable);
-        assert_eq!(verdict(&[0.0, 3.0, 3.0, 3.0], &[3.0; 4]), Verdict::NotComparable);
-        assert_eq!(verdict(&[3.0; 4], &[3.0; 4]), Verdict::Equal);
-    }
-
-    #[test]
-    fn a_side_without_a_figure_gives_the_reason() {
-        let base = Metric::new(&c::OPS_PER_S, vec![Ok(1.0)]);
-        let new = Metric::new(&c::OPS_PER_S, vec![Err("killed (9)".into())]);
-        let side = |metric| Repeats::trials(Some(metric), &NUMBERS[..1]);
-        let pair = |base, new| {
-            let margins = Margins::default();
-            FigurePair {
-                spot: SPOT,
-                base: side(base),
-                new: side(new),
-                paired: true,
-                primary: true,
-                margins,
-            }
-        };
-        let row = pair(&base, &new).row().unwrap();
-        assert_eq!((row.verdict, row.base.n, row.new.n), (Verdict::NotComparable, 1, 0));
-        assert_eq!(row.reason.as_deref(), Some("NEW: killed (9)"));
-        assert_eq!(pair(&new, &new).row(), None);
-    }
-
-    /// Trials that only one side has cannot be pairs.
-    #[test]
-    fn pairs_are_of_equal_trials() {
-        let metric = |values: [Option<f64>; 3]| {
-            let reading = |value: Option<f64>| value.ok_or_else(|| "killed".into());
-            Metric::new(&c::OPS_PER_S, values.map(reading).into())
-        };
-        let base = metric([Some(1.0), None, Some(3.0)]);
-        let new = metric([Some(10.0), Some(20.0), Some(30.0)]);
-        let pair = FigurePair {
-            spot: SPOT,
-            base: Repeats::trials(Some(&base), &[1, 2, 3]),
-            new: Repeats::trials(Some(&new), &[3, 1, 2]),
-            paired: true,
-            primary: true,
-            margins: Margins::default(),
-        };
-        assert_eq!(pair.samples(), (vec![1.0, 3.0], vec![20.0, 10.0]));
-    }
-
-    /// A run is one repeat, whatever the number of its trials.
-    #[test]
-    fn a_run_counts_as_the_median_of_its_trials() {
-        let run = |values: &[f64]| {
-            Metric::new(&c::OPS_PER_S, values.iter().map(|value| Ok(*value)).collect())
-        };
-        let (one, other) = (run(&[1.0, 2.0, 30.0]), run(&[5.0]));
-        assert_eq!(Repeats::runs(&[&one, &other]).values, [(1, 2.0), (2, 5.0)]);
-        let counted = Metric::new(&c::INSTRUCTIONS_PER_OP, vec![Ok(7.0), Ok(7.0)]);
-        assert_eq!(Repeats::runs(&[&counted, &counted]).values.len(), 4);
     }
 }

@@ -88,13 +88,13 @@ fn read(side: &SideGroup<'_>, phase: &str) -> Counted {
     for (trial, case) in side.cases() {
         let (Ok(record), Ok(file)) = (case.phase(phase), case.counters()) else { continue };
         let spent = Spent::from_phase(record);
-        let done = if record.kind == "load" { spent.items() } else { spent.operations() };
+        let done = spent.done(&case.case.data);
         counted.gauges.extend(file.phases.values().flat_map(list_shrunk));
-        let Some(counters) = file.phases.get(phase).filter(|_| done > 0) else { continue };
+        let Some(counters) = file.phases.get(phase).filter(|_| done > 0.0) else { continue };
         for (name, after) in &counters.after {
             let before = counters.before.get(name).and_then(number).unwrap_or(0.0);
             if let Some(after) = number(after) {
-                let grown = (after - before) / done as f64;
+                let grown = (after - before) / done;
                 counted.growth.entry(name.clone()).or_default().insert(trial, grown);
             }
         }

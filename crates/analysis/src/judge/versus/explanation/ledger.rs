@@ -150,9 +150,9 @@ fn read_trials(side: &SideGroup<'_>, phase: &str) -> Vec<Trial> {
         let Ok(record) = case.phase(phase) else { continue };
         let counted = case.functions().and_then(|mut file| file.phases.remove(phase));
         let spent = Spent::from_phase(record);
-        let done = if record.kind == "load" { spent.items() } else { spent.operations() };
-        if let Some(functions) = counted.filter(|_| done > 0) {
-            trials.push(Trial { done: done as f64, functions });
+        let done = spent.done(&case.case.data);
+        if let Some(functions) = counted.filter(|_| done > 0.0) {
+            trials.push(Trial { done, functions });
         }
     }
     trials
