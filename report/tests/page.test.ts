@@ -1,6 +1,6 @@
 // The page of a run in a real browser.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser, figureNames, createOpener, scrollThrough, startBrowser } from "./browser";
@@ -144,7 +144,10 @@ describe.skipIf(!hasBrowser)("the page", () => {
   });
 
   test("shows the pairs behind each verdict, with the numbers that the program judged", async () => {
-    const path = writeReport("six", addTrials(writeRecord(join(recordsDir(), "six")), 1.2)), data = readPageData(path);
+    const run = addTrials(writeRecord(join(recordsDir(), "six")), 1.2);
+    // A sealed record that is edited would be void.
+    rmSync(join(run, "complete"));
+    const path = writeReport("six", run), data = readPageData(path);
     const { page, errors } = await open(path);
     await scrollThrough(page);
     const judged = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap(({ relative }) =>
