@@ -58,5 +58,5 @@ pub use reaper::Reaper;
 pub use root::Root;
 pub use server::Server;
 pub use states::States;
-pub use storage::Storage;
+pub use storage::{Storage, is_missing};
 pub use unavailable::Unavailable;

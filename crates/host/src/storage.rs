@@ -139,6 +139,11 @@ impl Storage {
     }
 }
 
+/// Returns whether there is nothing at a path: not even what cannot be read, or a broken link.
+pub fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// Returns the path without symbolic links, or its nearest parent that exists.
 pub(super) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;

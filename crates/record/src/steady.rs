@@ -5,6 +5,8 @@
 //! of its mean, and the least-squares line through the five rises or falls by at most 10 % of the
 //! mean from the first round to the last.
 
+use crate::workload::Ends;
+
 /// Rounds of a window.
 pub const WINDOW: usize = 5;
 /// After so many rounds a measurement counts as one that does not settle.
@@ -112,6 +114,14 @@ pub fn first_steady_round(figures: &[Vec<f64>]) -> Option<usize> {
         });
         steady.then_some(end - 1)
     })
+}
+
+impl Ends {
+    /// Whether time ended a phase whose first role worked this long, and not a count.
+    pub fn ended_by_time(&self, window_ns: u64) -> bool {
+        let earliest_ns = self.least_ns.or(self.duration_ns);
+        earliest_ns.is_some_and(|earliest_ns| window_ns >= earliest_ns)
+    }
 }
 
 #[cfg(test)]

@@ -339,8 +339,7 @@ fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolatio
 
 /// Whether the count of operations ended a phase for its first role, and not time.
 fn ended_by_count(ends: &Ends, role: &RoleResult) -> bool {
-    let earliest_ns = ends.least_ns.or(ends.duration_ns);
-    ends.operations.is_some() && earliest_ns.is_none_or(|earliest_ns| role.window_ns < earliest_ns)
+    ends.operations.is_some() && !ends.ended_by_time(role.window_ns)
 }
 
 fn require_open<E>(engine: Option<&E>) -> Result<&E> {

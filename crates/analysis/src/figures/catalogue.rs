@@ -179,7 +179,8 @@ figures! {
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.
     SWITCHES_INVOLUNTARY: "context_switches_involuntary", "switches", Lower, Kernel, Median;
-    /// Context switches of both kinds over the operations of all roles.
+    /// Context switches of both kinds up to the end of the deferred work, over the operations of
+    /// all roles.
     SWITCHES_PER_OP: "context_switches_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Page faults served from memory.
     FAULTS_MINOR: "faults_minor", "faults", Lower, Kernel, Median;

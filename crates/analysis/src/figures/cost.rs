@@ -9,7 +9,9 @@ use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Counting;
-use kvdyno_record::usage::{DatabaseSize, DeviceUsage, ProcessorUsage, Residency, Snapshot};
+use kvdyno_record::usage::{
+    DatabaseSize, DeviceUsage, ProcessUsage, ProcessorUsage, Residency, Snapshot,
+};
 
 /// The figures of a measured phase, with those of the settle phase that follows it.
 pub(super) fn measure_metrics(
@@ -37,16 +39,14 @@ pub(super) fn measure_metrics(
         quotient(device, spent.written_bytes() as f64, "nothing was written")
     });
     metrics.add(&c::WRITE_AMPLIFICATION, amplification);
-    let sustained_per_op = |read: fn(Spent<'_>) -> Reading| {
+    let process_per_op = |pick: fn(&ProcessUsage) -> u64| {
         trials.phase_readings(phase, |spent, case| {
-            spent.per_op(read(with_deferred_work(spent, case, settle)?))
+            spent.per_op(process_settled(spent, case, settle, pick))
         })
     };
-    metrics.add(&c::CPU_PER_OP, sustained_per_op(|spent| spent.cpu_ns()));
-    let switches = sustained_per_op(|spent| {
-        spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
-    });
-    metrics.add(&c::SWITCHES_PER_OP, switches);
+    metrics.add(&c::CPU_PER_OP, process_per_op(|usage| usage.user_ns + usage.system_ns));
+    let switches = |usage: &ProcessUsage| usage.voluntary_switches + usage.involuntary_switches;
+    metrics.add(&c::SWITCHES_PER_OP, process_per_op(switches));
     let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.phase_readings(phase, |spent, _| spent.per_op(read(spent))));
     };
@@ -102,16 +102,17 @@ fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Re
     Ok(spent.device(|device| device.reads)? + writes)
 }
 
-/// Returns what a phase spent together with the work that it left behind.
-fn with_deferred_work<'e>(
-    spent: Spent<'e>,
-    case: &'e CaseEvidence,
+/// The engine's usage from the start of a phase until all that it left behind was done.
+fn process_settled(
+    spent: Spent<'_>,
+    case: &CaseEvidence,
     settle: Option<&str>,
-) -> Result<Spent<'e>, Why> {
-    Ok(match settle {
-        Some(name) => spent.until(end_of_settle(case.phase(name)?)),
-        None => spent,
-    })
+    pick: fn(&ProcessUsage) -> u64,
+) -> Reading {
+    match settle {
+        Some(name) => spent.process_until(end_of_settle(case.phase(name)?), pick),
+        None => spent.process(pick),
+    }
 }
 
 /// Adds the processor's counts, where the plan requires them.

@@ -19,33 +19,35 @@ const NO_FLUSHES: &str = "the kernel does not count this device's flushes";
 #[derive(Clone, Copy)]
 pub struct Spent<'p> {
     pub(super) phase: &'p PhaseRecord,
-    /// The readings up to which it counts.
-    after: &'p Snapshot,
 }
 
 impl<'p> Spent<'p> {
     pub(crate) fn from_phase(phase: &'p PhaseRecord) -> Self {
-        Self { phase, after: &phase.after }
+        Self { phase }
     }
 
-    /// The same with what was done until later readings.
-    pub(super) fn until(self, after: &'p Snapshot) -> Self {
-        Self { after, ..self }
-    }
-
-    /// Usage of the engine's processes from the phase's start on.
+    /// Usage of the engine's processes, from the phase's start to its end.
     pub(crate) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
+        self.process_until(&self.phase.after, pick)
+    }
+
+    /// Usage of the engine's processes, from the phase's start to the end of a later one.
+    pub(super) fn process_until(
+        self,
+        end: &Snapshot,
+        pick: impl Fn(&ProcessUsage) -> u64,
+    ) -> Reading {
         if self.phase.before.elsewhere {
             return Err("another user runs the server".into());
         }
-        let both = self.phase.before.engine().zip(self.after.engine());
+        let both = self.phase.before.engine().zip(end.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
         counter_growth(pick(before), pick(after), "process")
     }
 
     /// User and system time of a server's client.
     pub(crate) fn client_cpu_ns(self) -> Reading {
-        let (before, after) = (&self.phase.before, self.after);
+        let (before, after) = (&self.phase.before, &self.phase.after);
         if before.server.is_none() && !before.elsewhere {
             return Err("the engine runs in its client's process".into());
         }
@@ -65,7 +67,7 @@ impl<'p> Spent<'p> {
             return Err("another user runs the server".into());
         }
         let usage = |snapshot: &Snapshot| snapshot.processor.as_ref().and_then(&pick);
-        let both = usage(&self.phase.before).zip(usage(self.after));
+        let both = usage(&self.phase.before).zip(usage(&self.phase.after));
         let unknown = "the processor does not count it here";
         let why = || why.map_or(Why::from(unknown), |why| why.to_owned().into());
         let (before, after) = both.ok_or_else(why)?;
@@ -82,9 +84,9 @@ impl<'p> Spent<'p> {
         self.process(|usage| usage.user_ns + usage.system_ns)
     }
 
-    /// Usage of the device from the phase's start on.
+    /// Usage of the device, from the phase's start to its end.
     pub(crate) fn device(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        device(&self.phase.before, self.after, pick)
+        device(&self.phase.before, &self.phase.after, pick)
     }
 
     /// Usage of the device, up to the end of the sync.
@@ -137,7 +139,7 @@ impl<'p> Spent<'p> {
 
     /// Usage of the swap that was made for the case.
     pub(crate) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        let both = self.phase.before.swap.as_ref().zip(self.after.swap.as_ref());
+        let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
         let (before, after) = both.ok_or("no swap was made for it")?;
         counter_growth(pick(before), pick(after), "swap's")
     }

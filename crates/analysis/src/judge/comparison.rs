@@ -69,7 +69,7 @@ const BASES: [Base; 2] = [
 fn compare_load(groups: &[Group], index: usize, by: Base) -> Option<RelativeTo> {
     let peer =
         |group: &Group| (by.loads)(group) == (by.loads)(&groups[index]) && group.load.is_some();
-    let base = find_first_peer(groups, by, &groups[index], peer)?;
+    let base = find_base(groups, by, &groups[index], peer)?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     relative((by.name)(&groups[base])?, groups, [base, index], rate)
 }
@@ -92,9 +92,6 @@ fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
 fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> {
     let run = &groups[index].runs[run];
     let base = base_of_run(groups, index, run, BASES[0]).filter(|base| *base != index)?;
-    if repeats(&groups[base], &groups[index]) {
-        return None;
-    }
     let base = groups[base].run(&run.phase)?.roles.get(role)?;
     Scatter::between(&base.windows, &run.roles[role].windows)
 }
@@ -103,13 +100,13 @@ fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> 
 fn base_of_run(groups: &[Group], index: usize, run: &RunRow, by: Base) -> Option<usize> {
     let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
     let peer = |group: &Group| group.run(&run.phase).is_some_and(equal);
-    find_first_peer(groups, by, &groups[index], peer)
+    find_base(groups, by, &groups[index], peer)
 }
 
 /// The base of a group, if that is compared at all: engines with engines, and a bare drive with
 /// bare drives. It is the first peer of those beside the group, in its part and at its number of
-/// threads; where it is alone there, the first of all.
-fn find_first_peer(
+/// threads; where it is alone there, the first of all. A group that repeats its base has none.
+fn find_base(
     groups: &[Group],
     by: Base,
     group: &Group,
@@ -121,13 +118,16 @@ fn find_first_peer(
     let is_alike = |other: &Group| {
         (by.includes)(other) && other.bare_drive == group.bare_drive && is_peer(other)
     };
-    let place = |group: &Group| (group.part.clone(), group.threads_swept);
-    let is_beside = |other: &Group| is_alike(other) && place(other) == place(group);
+    let is_beside = |other: &Group| {
+        is_alike(other) && other.part == group.part && other.threads_swept == group.threads_swept
+    };
     let is_other = |other: &Group| is_beside(other) && (by.name)(other) != (by.name)(group);
-    if groups.iter().any(is_other) {
-        return groups.iter().position(is_beside);
-    }
-    groups.iter().position(is_alike)
+    let base = if groups.iter().any(is_other) {
+        groups.iter().position(is_beside)
+    } else {
+        groups.iter().position(is_alike)
+    };
+    base.filter(|base| !repeats(&groups[*base], group))
 }
 
 fn compare_role(
@@ -150,9 +150,6 @@ fn relative<'g>(
 ) -> Option<RelativeTo> {
     if base == index {
         return RelativeTo::for_base(name, figure(index)?);
-    }
-    if repeats(&groups[base], &groups[index]) {
-        return None;
     }
     RelativeTo::between(name, (&groups[base], figure(base)?), (&groups[index], figure(index)?))
 }

@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::records::traces;
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Root, Storage, data_directory, group};
+use kvdyno_host::{Root, Storage, data_directory, group, is_missing};
 use kvdyno_record::engine::Description;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out;
@@ -226,8 +226,7 @@ fn check_counting(plan: &Plan) -> Result<(), Complaint> {
 /// directory would be on another drive than the intended one.
 fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
     // Other files at this path are refused later.
-    let not_there = || data_dir.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
-    if create || !not_there() {
+    if create || !is_missing(data_dir) {
         return Ok(());
     }
     let device = volume.device.as_ref().map(|device| format!(", {}", device.name));

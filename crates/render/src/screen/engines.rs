@@ -98,11 +98,14 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
 
 /// The base of the ratios, in the genitive.
 fn base_name(contest: &Contest<'_>) -> String {
-    let roles = contest.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.roles);
-    let loads = contest.groups.iter().filter_map(|group| group.load.as_ref());
-    let of_roles = roles.filter_map(|role| role.relative.as_ref());
-    let all = of_roles.chain(loads.filter_map(|load| load.relative.as_ref()));
-    match unique(all.map(|relative| relative.base.as_str())).as_slice() {
+    let bases = contest.groups.iter().flat_map(|group| {
+        let roles = group.runs.iter().flat_map(|run| &run.roles);
+        let of_roles = roles.filter_map(|role| role.relative.as_ref());
+        let load = group.load.as_ref().and_then(|load| load.relative.as_ref());
+        let all = of_roles.chain(load).map(|relative| relative.base.as_str());
+        all.filter(|base| *base != group.label)
+    });
+    match unique(bases).as_slice() {
         [_, _, ..] if contest.groups.iter().any(|group| group.part.is_some()) => {
             "those of the first engine of its part".to_owned()
         }

@@ -92,21 +92,15 @@ fn younger_database(evidence: &Evidence) -> Option<Finding> {
     let stores = |case: &CaseEvidence| !case.stores_nothing() && !case.is_bare_drive();
     for (case, record) in evidence.recorded_cases().filter(|(case, _)| stores(case)) {
         let writers = earlier_writers(evidence, record).len();
-        let most: &mut usize = most.entry(work_key(case)).or_default();
+        let most: &mut usize = most.entry(&case.case.key).or_default();
         *most = writers.max(*most);
     }
     Finding::from_records(Id::DatabaseYounger, evidence, |case, record| {
-        let (writers, most) =
-            (earlier_writers(evidence, record).len(), *most.get(&work_key(case))?);
+        let writers = earlier_writers(evidence, record).len();
+        let most = *most.get(&case.case.key)?;
         (case.is_done() && writers < most).then(|| {
             let writers = pluralize(writers, "case");
             format!("{writers} had written to its database before, but {most} in another trial")
         })
     })
-}
-
-/// What the trials of a case have in common.
-fn work_key(case: &CaseEvidence) -> (&str, Option<&str>, &str) {
-    let case = &case.case;
-    (&case.label, case.part.as_deref(), &case.key)
 }

@@ -45,14 +45,14 @@ pub struct Standing {
 
 impl Standing {
     pub(super) fn new(engine: &str, index: usize, group: &Group, metric: &Metric) -> Self {
+        if let Some(void) = group.describe_void() {
+            return Self { group: Some(index), ..Self::absent(engine, &void) };
+        }
         let values: Vec<f64> = metric.per_trial.iter().flatten().copied().collect();
         let (low, high) = metric.range().unzip();
         let missing =
             || group.describe_missing_figures(values.len()).or_else(|| metric.missing.clone());
         let few = "no single trial has enough samples".to_owned();
-        if let Some(void) = group.describe_void() {
-            return Self { group: Some(index), ..Self::absent(engine, &void) };
-        }
         Self {
             group: Some(index),
             // As in the tables; but without the value of any trial there is nothing to compare.

@@ -5,7 +5,7 @@ use super::{Answer, Check, bytes, counts, server};
 use kvdyno_record::case::{CaseRecord, Copying, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::expected_hits;
 use kvdyno_record::files::CaseDir;
-use kvdyno_record::workload::{self, Activity};
+use kvdyno_record::workload::{self, Activity, Ends};
 
 const LOADED: &str = "a load wrote the planned number of records";
 const COUNTED: &str = "the number of records after a load equals the number written";
@@ -57,8 +57,7 @@ pub(super) fn checks(dir: &CaseDir) -> Vec<Check> {
                     checks.push(Check::new(THREADS, &subject, check_threads(phase)));
                 }
                 if let Some(operations) = mix.ends.operations.filter(|_| !failed) {
-                    let earliest_ns = mix.ends.least_ns.or(mix.ends.duration_ns);
-                    let answer = check_operations(operations, earliest_ns, phase);
+                    let answer = check_operations(operations, &mix.ends, phase);
                     checks.push(Check::new(COUNTED_OUT, &subject, answer));
                 }
             }
@@ -165,14 +164,14 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
 }
 
 /// Checks the number of operations of the first role; failed ones count too.
-fn check_operations(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
+fn check_operations(operations: u64, ends: &Ends, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the phase was ended early".to_owned());
     }
     let Some(role) = phase.roles.first() else {
         return Answer::Failed("the phase has no roles".to_owned());
     };
-    if earliest_ns.is_some_and(|earliest_ns| role.window_ns >= earliest_ns) {
+    if ends.ended_by_time(role.window_ns) {
         return Answer::NotCheckable("time ended the phase".to_owned());
     }
     let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();

@@ -9,7 +9,9 @@ use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::{self, label};
 use kvdyno_host::size;
-use kvdyno_host::{DataDirLock, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
+use kvdyno_host::{
+    DataDirLock, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec, is_missing,
+};
 use kvdyno_record::case::{CopyRecord, Copying, StateOrigin};
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Plan};
@@ -93,7 +95,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
 /// Refuses a missing directory: it is a typing error, or a drive that is not mounted.
 fn check_exists(name: &str, path: &Path) -> Result<(), Complaint> {
     // Other files at this path are refused later.
-    if !path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    if !is_missing(path) {
         return Ok(());
     }
     let path = path.display();
