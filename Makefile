@@ -58,7 +58,7 @@ check: check-style check-tests
 check-style:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	@! command -v mpicc >/dev/null || cargo clippy -p kvdyno-crew --features mpi --all-targets --locked --quiet -- -D warnings
+	@[ -n "$$(scripts/missing-mpi.sh)" ] || cargo clippy -p kvdyno-crew --features mpi --all-targets --locked --quiet -- -D warnings
 
 check-tests:
 	$(TEST_CRATES) --lib --bins --test tidy --quiet -- --skip soak::
@@ -123,8 +123,8 @@ run-demo:
 # libclang.
 .PHONY: crew
 crew:
-	@command -v mpicc >/dev/null || { echo "error: no mpicc on PATH; install it with" \
-		"\`apt-get install openmpi-bin libopenmpi-dev libclang-dev\`" >&2; exit 1; }
+	@missing=$$(scripts/missing-mpi.sh | xargs); [ -z "$$missing" ] || { echo "error: building" \
+		"kvdyno-crew needs \`apt-get install $$missing\`" >&2; exit 1; }
 	cargo build --release --locked -p kvdyno-crew --features mpi
 
 # Builds the report's page from TypeScript into one HTML file, which the repository keeps and the
@@ -153,7 +153,7 @@ soak-tools:
 
 # Builds the crew if soak-tools could install OpenMPI.
 soak-crew:
-	@! command -v mpicc >/dev/null || $(MAKE) --no-print-directory crew
+	@[ -n "$$(scripts/missing-mpi.sh)" ] || $(MAKE) --no-print-directory crew
 
 build-tests:
 	$(TEST_CRATES) --lib --bins --tests --no-run --quiet

@@ -25,10 +25,7 @@ print_missing_packages() {
             command -v javac >/dev/null || echo default-jdk-headless
             command -v mvn >/dev/null || echo maven
             ;;
-        mpi)
-            command -v mpicc >/dev/null || echo openmpi-bin libopenmpi-dev
-            grep -qE 'libclang(-[0-9]+)?\.so' <<<"$(ldconfig -p)" || echo libclang-dev
-            ;;
+        mpi) "$here/missing-mpi.sh" ;;
         prometheus) command -v prometheus >/dev/null || echo prometheus ;;
         fleet)
             command -v parallel >/dev/null || echo parallel

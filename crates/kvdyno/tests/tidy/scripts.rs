@@ -14,7 +14,7 @@ const ALWAYS_SET: [&str; 5] = ["HOME", "PATH", "SECONDS", "EPOCHREALTIME", "BASH
 const SOURCED: [&str; 3] = ["apt.sh", "archive.sh", "skip.sh"];
 
 /// The scripts with what the Makefile hands to them.
-const ARGUMENTS: [(&str, &[&str]); 20] = [
+const ARGUMENTS: [(&str, &[&str]); 21] = [
     ("chromium.sh", &[]),
     ("deb.sh", &[]),
     ("demo.sh", &["bin/kvdyno", "1.2.3"]),
@@ -25,6 +25,7 @@ const ARGUMENTS: [(&str, &[&str]); 20] = [
     ("library.sh", &["bin/kvdyno", "1.2.3"]),
     ("library.sh", &["--is-there", "1.2.3"]),
     ("long-record.sh", &[]),
+    ("missing-mpi.sh", &[]),
     ("node.sh", &[]),
     ("parts.sh", &["setup", "test"]),
     ("refuse-skips.sh", &["all", "-root"]),
