@@ -44,7 +44,9 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 tree=$dir/$name
 mkdir -p "$tree/libraries/rocksdb"
-for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,lmdb,lmdb1,mdbx,plugin,redb,rocksdb,sqlite,surrealkv}; do
+workers=(null drive fio direct fjall lmdb lmdb1 mdbx plugin redb rocksdb sqlite surrealkv)
+workers+=(aerospike mariadb memcached mongodb postgres redis)
+for program in kvdyno "${workers[@]/#/kvdyno-}"; do
     install -m 755 "$binaries/$program" "$tree/$program"
     # Names of functions stay, for profiles; data for debuggers goes.
     strip --strip-debug "$tree/$program"

@@ -2,7 +2,7 @@
 //! it, and a test there compares both lists.
 
 /// Figures of the catalogue, in its order.
-pub const FIGURES: [&str; 130] = [
+pub const FIGURES: [&str; 132] = [
     "ops_per_s",
     "burst_ops_per_s",
     "rate_window_ns",
@@ -91,6 +91,8 @@ pub const FIGURES: [&str; 130] = [
     "device_ios_per_record",
     "device_reads_per_s",
     "device_writes_per_s",
+    "device_read_bytes_per_s",
+    "device_write_bytes_per_s",
     "ceiling_share_percent",
     "drive_share_percent",
     "device_busy_percent",

@@ -216,6 +216,7 @@ fn row(
     let all = |meets: Meets| conditions.iter().all(|condition| condition.meets == meets);
     let any = |meets: Meets| conditions.iter().any(|condition| condition.meets == meets);
     let (meets, reason) = match (missed, void) {
+        _ if group.void.is_some() => (Meets::Undecided, group.describe_void()),
         (Some(why), _) => (Meets::No, Some(why)),
         _ if any(Meets::No) => (Meets::No, None),
         (None, Some(why)) => (Meets::Undecided, Some(why)),
@@ -236,7 +237,7 @@ fn row(
         conditions,
         trials: ended.len(),
         more_trials: more_trials
-            .filter(|_| meets == Meets::Undecided)
+            .filter(|_| meets == Meets::Undecided && group.void.is_none())
             .and_then(|more| more.into_iter().max()),
         reason,
     }

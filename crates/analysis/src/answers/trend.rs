@@ -119,7 +119,9 @@ impl Trend {
             let primary = question.figures.judges(definition.name, figures.scope());
             Levels::find(definition, primary && !figures.surroundings, values)
         };
-        let figures = FigureSeries::collect(&[newest], &included, &question.figures, judge);
+        let before = cases_before(&included);
+        let sources: Vec<&Entry> = [newest].into_iter().chain(&before).collect();
+        let figures = FigureSeries::collect(&sources, &included, &question.figures, judge);
         let gate = question.gate.map(|allowed| gate(allowed, &figures, &included));
         Some(Self {
             suite: newest.suite.clone(),
@@ -219,6 +221,14 @@ impl Levels {
         let changes = points.iter().zip(levels.windows(2)).map(change).collect();
         Self { direction, primary, least, changes, levels }
     }
+}
+
+/// The run before the newest, with the newest's cases: one of these may have lost a figure.
+fn cases_before(entries: &[&Entry]) -> Option<Entry> {
+    let [.., before, newest] = entries else { return None };
+    let mut before = (*before).clone();
+    before.series.retain(|old| newest.series.iter().any(|series| series.key == old.key));
+    Some(before)
 }
 
 fn gate(allowed: f64, figures: &[RunSeries], entries: &[&Entry]) -> Gate {

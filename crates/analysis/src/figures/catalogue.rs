@@ -194,9 +194,9 @@ figures! {
     /// The studies' write amplification: getrusage outputs over records.
     FS_OUTPUTS_PER_RECORD: "fs_outputs_512_per_record", "1/record",
         Lower, KernelAndLoadGenerator, Median;
-    /// Reads completed at the device, by any process.
+    /// Reads completed at the device up to the end of the deferred work, by any process.
     DEVICE_READS: "device_reads", "I/Os", Neither, Device, Median;
-    /// Bytes read at the device, by any process.
+    /// Bytes read at the device up to the end of the deferred work, by any process.
     DEVICE_READ_BYTES: "device_read_bytes", "B", Lower, Device, Median;
     /// Writes completed at the device up to the end of the sync, by any process.
     DEVICE_WRITES: "device_writes", "I/Os", Neither, Device, Median;
@@ -227,6 +227,10 @@ figures! {
     DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
     /// Writes completed at the device while the phase ran, by any process, over its wall time.
     DEVICE_WRITES_PER_S: "device_writes_per_s", "1/s", Neither, Device, Median;
+    /// Bytes read at the device while the phase ran, by any process, over its wall time.
+    DEVICE_READ_BYTES_PER_S: "device_read_bytes_per_s", "B/s", Neither, Device, Median;
+    /// Bytes written at the device while the phase ran, by any process, over its wall time.
+    DEVICE_WRITE_BYTES_PER_S: "device_write_bytes_per_s", "B/s", Neither, Device, Median;
     /// Device I/Os per second over those of the bare drive with as many in flight.
     CEILING_SHARE: "ceiling_share_percent", "%", Neither, Device, Median;
     /// Device I/Os per second over the most that the bare drive did in any case of the run.

@@ -73,8 +73,8 @@ fn disturbance(findings: &[Finding], recorded: usize) -> Option<String> {
     Some(format!("another run disturbed {some} of {recorded} cases: repeat them without it"))
 }
 
-/// The exit code of a program that shows the figures: 4 where a finding makes them invalid, else 3
-/// where an engine failed. An engine that does not fit its RAM limit has not failed: that is a
+/// The exit code of a program that shows the figures: 3 where an engine failed, else 4 where a
+/// finding makes them invalid. An engine that does not fit its RAM limit has not failed: that is a
 /// result.
 fn verdict(evidence: &Evidence, findings: &[Finding]) -> Exit {
     if evidence.has_failed_engine() {

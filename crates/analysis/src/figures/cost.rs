@@ -47,31 +47,29 @@ pub(super) fn measure_metrics(
     metrics.add(&c::CPU_PER_OP, process_per_op(|usage| usage.user_ns + usage.system_ns));
     let switches = |usage: &ProcessUsage| usage.voluntary_switches + usage.involuntary_switches;
     metrics.add(&c::SWITCHES_PER_OP, process_per_op(switches));
+    let read_per_op = |pick: fn(&DeviceUsage) -> u64| {
+        trials.phase_readings(phase, |spent, case| {
+            spent.per_op(device_reads(spent, case, settle, pick))
+        })
+    };
+    metrics.add(&c::DEVICE_READS_PER_OP, read_per_op(|device| device.reads));
+    metrics.add(&c::DEVICE_READ_BYTES_PER_OP, read_per_op(|device| device.read_bytes));
+    let read_amplification = trials.phase_readings(phase, |spent, case| {
+        let device = device_reads(spent, case, settle, |device| device.read_bytes)?;
+        quotient(device, spent.read_bytes() as f64, "nothing was read")
+    });
+    metrics.add(&c::READ_AMPLIFICATION, read_amplification);
     let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.phase_readings(phase, |spent, _| spent.per_op(read(spent))));
     };
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
         per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
     }
-    per_op(&c::DEVICE_READS_PER_OP, &|spent| spent.device(|device| device.reads));
-    per_op(&c::DEVICE_READ_BYTES_PER_OP, &|spent| spent.device(|device| device.read_bytes));
     if trials.cases.iter().any(|(case, _)| case.case.swap().is_some()) {
         per_op(&c::SWAP_IN_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.read_bytes));
         per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
     }
-    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
-        metrics.add(definition, trials.phase_readings(phase, |spent, _| read(spent)));
-    };
-    // Excludes what is still dirty at the end of the window.
-    let per_s = |spent: Spent<'_>, count: Reading| {
-        quotient(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
-    };
-    add(&c::DEVICE_READS_PER_S, &|spent| per_s(spent, spent.device(|device| device.reads)));
-    add(&c::DEVICE_WRITES_PER_S, &|spent| per_s(spent, spent.device(|device| device.writes)));
-    add(&c::READ_AMPLIFICATION, &|spent| {
-        let device = spent.device(|device| device.read_bytes)?;
-        quotient(device, spent.read_bytes() as f64, "nothing was read")
-    });
+    add_device_rates(&mut metrics, trials, phase);
     let ios = trials.phase_readings(phase, |spent, case| {
         let ios = device_ios(spent, case, settle)?;
         quotient(ios, spent.items() as f64, "no record was dealt with")
@@ -82,7 +80,20 @@ pub(super) fn measure_metrics(
     metrics
 }
 
-/// The device's work from the start of a phase until all that it left behind was done.
+/// Adds what the device did per second of the window, without what is still dirty at its end.
+fn add_device_rates(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
+    let per_s = |pick: fn(&DeviceUsage) -> u64| {
+        trials.phase_readings(phase, |spent, _| {
+            quotient(spent.device(pick)? * 1e9, spent.phase.wall_ns as f64, "it took no time")
+        })
+    };
+    metrics.add(&c::DEVICE_READS_PER_S, per_s(|device| device.reads));
+    metrics.add(&c::DEVICE_WRITES_PER_S, per_s(|device| device.writes));
+    metrics.add(&c::DEVICE_READ_BYTES_PER_S, per_s(|device| device.read_bytes));
+    metrics.add(&c::DEVICE_WRITE_BYTES_PER_S, per_s(|device| device.write_bytes));
+}
+
+/// What the device wrote from the start of a phase until all that it left behind was done.
 fn device_settled(
     spent: Spent<'_>,
     case: &CaseEvidence,
@@ -96,10 +107,21 @@ fn device_settled(
     device(&spent.phase.before, end, pick)
 }
 
-/// The device's reads in a phase, plus its writes until all that the phase left behind was done.
+/// What the device read from the start of a phase until all that it left behind was done. A sync
+/// reads nothing.
+fn device_reads(
+    spent: Spent<'_>,
+    case: &CaseEvidence,
+    settle: Option<&str>,
+    pick: fn(&DeviceUsage) -> u64,
+) -> Reading {
+    device(&spent.phase.before, end_of_work(spent, case, settle)?, pick)
+}
+
+/// The device's reads and writes until all that a phase left behind was done.
 fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Reading {
-    let writes = device_settled(spent, case, settle, |device| device.writes)?;
-    Ok(spent.device(|device| device.reads)? + writes)
+    let reads = device_reads(spent, case, settle, |device| device.reads)?;
+    Ok(reads + device_settled(spent, case, settle, |device| device.writes)?)
 }
 
 /// The engine's usage from the start of a phase until all that it left behind was done.
@@ -109,10 +131,19 @@ fn process_settled(
     settle: Option<&str>,
     pick: fn(&ProcessUsage) -> u64,
 ) -> Reading {
-    match settle {
-        Some(name) => spent.process_until(end_of_settle(case.phase(name)?), pick),
-        None => spent.process(pick),
-    }
+    spent.process_until(end_of_work(spent, case, settle)?, pick)
+}
+
+/// The readings when the engine had done all that a phase left behind.
+fn end_of_work<'c>(
+    spent: Spent<'c>,
+    case: &'c CaseEvidence,
+    settle: Option<&str>,
+) -> Result<&'c Snapshot, Why> {
+    Ok(match settle {
+        Some(name) => end_of_settle(case.phase(name)?),
+        None => &spent.phase.after,
+    })
 }
 
 /// Adds the processor's counts, where the plan requires them.
@@ -204,6 +235,11 @@ fn common(
     host: &Host,
 ) {
     metrics.add(&c::DEFERRED, trials.deferred_ns(phase, settle));
+    let reads = |pick: fn(&DeviceUsage) -> u64| {
+        trials.phase_readings(phase, |spent, case| device_reads(spent, case, settle, pick))
+    };
+    metrics.add(&c::DEVICE_READS, reads(|device| device.reads));
+    metrics.add(&c::DEVICE_READ_BYTES, reads(|device| device.read_bytes));
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.phase_readings(phase, |spent, _| read(spent)));
     };
@@ -220,8 +256,6 @@ fn common(
     add(&c::FAULTS_MAJOR, &|spent| spent.process(|usage| usage.major_faults));
     add(&c::FS_INPUTS, &|spent| spent.process(|usage| usage.input_blocks_512));
     add(&c::FS_OUTPUTS, &|spent| spent.process(|usage| usage.output_blocks_512));
-    add(&c::DEVICE_READS, &|spent| spent.device(|device| device.reads));
-    add(&c::DEVICE_READ_BYTES, &|spent| spent.device(|device| device.read_bytes));
     add(&c::DEVICE_FLUSHES, &|spent| spent.flushes());
     add(&c::DEVICE_BUSY, &|spent| {
         quotient(100.0 * spent.device(|device| device.busy_ns)?, wall(spent), "it took no time")

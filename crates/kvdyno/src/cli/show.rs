@@ -138,7 +138,7 @@ target if the 99 % interval of each figure lies within its bound. That takes fou
 p50 to p99.999, mean and max stay below a time; reads, writes and ops above a rate; of one role
 `readers.p99`, of one operation `get.p99`.
 
-Exit codes: 5 one misses it; else 4 findings void the figures, 3 an engine failed, 4 one is
+Exit codes: 5 one misses it; else 3 an engine failed, 4 findings void the figures, 4 one is
 undecided; 0 all meet it.")]
 pub(crate) struct JudgeArgs {
     #[command(flatten)]

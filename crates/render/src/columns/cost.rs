@@ -138,9 +138,10 @@ const COLUMNS: &[Column] = &[
     figure(&c::DEVICE_READ_LATENCY, "read\nus", "device read, us").wide_only(),
     figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide_only(),
     figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide_only(),
-    figure(&c::DEVICE_READS_PER_S, "", "device reads/s in the window")
-        .formula("{device reads}/{wall, s}"),
+    figure(&c::DEVICE_READS_PER_S, "", "device reads/s in the window"),
     figure(&c::DEVICE_WRITES_PER_S, "", "device writes/s in the window"),
+    figure(&c::DEVICE_READ_BYTES_PER_S, "", "device read in the window, MB/s"),
+    figure(&c::DEVICE_WRITE_BYTES_PER_S, "", "device written in the window, MB/s"),
     figure(&c::CEILING_SHARE, "", "share of the raw-device ceiling, %"),
     figure(&c::DRIVE_SHARE, "", "share of the drive's most, %"),
     figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide_only(),

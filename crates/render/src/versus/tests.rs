@@ -185,6 +185,31 @@ fn costs_of_different_mixes_are_not_ranked() {
     assert!(!text.contains("regressed") && !text.contains("improved"), "{text}");
 }
 
+/// What is void of one engine says nothing about the others.
+#[test]
+fn void_figures_are_not_judged_and_do_not_pass_the_gate() {
+    let mut fixture = Fixture::with_trials(TRIALS);
+    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").misses = 1;
+    let run = record(&fixture);
+    let sides = Sides::engines(&run, "lmdb", "RocksDB");
+    let versus = Versus::compare(&sides, &question(Some(0.05))).unwrap();
+    let readers = row(&versus, "t1", "readers", "ops_per_s");
+    assert_eq!((readers.verdict, readers.ratio), (Verdict::NotComparable, None));
+    let not_judged = &versus.gate.as_ref().unwrap().not_judged;
+    let is_readers = |figure: &str| figure.starts_with("readers");
+    let entry = not_judged.iter().find(|entry| entry.figure.as_deref().is_some_and(is_readers));
+    assert_eq!(entry.unwrap().reason, "void: keys-missing");
+    assert!(versus.base.invalid.is_empty(), "{:?}", versus.base);
+    assert_eq!(versus.new.invalid, ["keys-missing"]);
+    let (base, mut new) = (four("old", |_| {}), four("new", |_| {}));
+    new[2] = run;
+    new[2].figures.run.id = "new2".to_owned();
+    let sides = Sides::Runs { base: &base, new: &new };
+    let [base, new] = sides.describe_sides();
+    assert!(base.invalid.is_empty(), "{base:?}");
+    assert_eq!(new.invalid, ["keys-missing"], "of the third run");
+}
+
 #[test]
 fn few_trials_leave_the_gate_without_a_judgement() {
     let run = record(&Fixture::new());

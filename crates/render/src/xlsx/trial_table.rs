@@ -163,7 +163,11 @@ impl Writer<'_, '_> {
                 return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
             }
             CellSource::Figure(definition) | CellSource::Main(definition) => {
-                (function(definition.combine), value(column, row))
+                let combine = row.metric(definition).map_or(definition.combine, |m| m.combine);
+                match function(combine) {
+                    Some(function) => (function, value(column, row)),
+                    None => return Cell::number(value(column, row)),
+                }
             }
             _ => ("MEDIAN", median(&values)),
         };
@@ -193,12 +197,14 @@ impl Writer<'_, '_> {
     }
 }
 
-fn function(combine: Combine) -> &'static str {
+/// What combines the trials; none: the cells of the trials do not suffice.
+fn function(combine: Combine) -> Option<&'static str> {
     match combine {
-        Combine::Median | Combine::MergedHistograms => "MEDIAN",
-        Combine::Maximum => "MAX",
-        Combine::Sum => "SUM",
-        Combine::Mean => "AVERAGE",
+        Combine::Median => Some("MEDIAN"),
+        Combine::Maximum => Some("MAX"),
+        Combine::Sum => Some("SUM"),
+        Combine::Mean => Some("AVERAGE"),
+        Combine::MergedHistograms => None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::written::drive::{DURATION_NS, DriveJob};
 use crate::written::length::Length;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
-use crate::written::phase::{ExpectedHitsKey, Measure, Phase};
+use crate::written::phase::{ExpectedHitsKey, Measure, Phase, Role};
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{DataSize, Nanoseconds, Threads};
 use crate::written::source::Span;
@@ -366,16 +366,24 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
         let message = "records that expire may be gone before the next case";
         mistakes.at(&any.span, message).label(FRESH);
     }
-    if !shared {
-        return;
+    for (_, measure) in typed.measures() {
+        let label = match (measure.once.value_or(false), shared) {
+            (true, _) => FRESH,
+            (false, true) => STATE,
+            (false, false) => continue,
+        };
+        measure.role.iter().for_each(|role| check_next_case(role, label, mistakes));
     }
-    let recorded = typed.roles().filter_map(|role| role.recorded_ttl.as_ref());
-    for recorded in recorded.filter(|recorded| recorded.value) {
+}
+
+/// Refuses operations of a role after which the next case would draw keys that are not there, or
+/// miss some that are.
+fn check_next_case(role: &At<Role>, label: &str, mistakes: &mut Mistakes) {
+    if let Some(recorded) = role.recorded_ttl.as_ref().filter(|recorded| recorded.value) {
         let message = "records expire from a database that the next case uses";
-        mistakes.at(&recorded.span, message).label(STATE);
+        mistakes.at(&recorded.span, message).label(label);
     }
-    let each = typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
-    for (role, entry) in each {
+    for entry in role.entries() {
         let what = match entry.op {
             Op::Insert => "inserts change",
             Op::Delete if role.is_of_drive() => "discards change",
@@ -385,7 +393,7 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             _ => continue,
         };
         let message = format!("{what} a database that the next case uses");
-        mistakes.at(&entry.span, message).label(STATE);
+        mistakes.at(&entry.span, message).label(label);
     }
 }
 

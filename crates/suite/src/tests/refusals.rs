@@ -61,6 +61,12 @@ refused! {
          name = \"lmdb\"\n[[engine]]";
     numbers_nobody_takes: "[[engine]]" => "[run]\nthreads = [1, 2, 2]\n[[engine]]";
     an_insert_into_a_shared_database: "\"get\"" => "\"insert\"";
+    an_insert_into_a_state:
+        "[[engine]]\nname = \"null\"\n[[phase]]\nkind = \"load\"\n[[phase]]\nkind = \"measure\"\n\
+         duration = \"5s\"\n[[phase.role]]\nname = \"readers\"\nmix = [{ op = \"get\" }]" =>
+        "[run]\ndatabase = \"state\"\n[[engine]]\nname = \"null\"\n[[phase]]\nkind = \"load\"\n\
+         [[phase]]\nkind = \"measure\"\nname = \"growth\"\nonce = true\nduration = \"5s\"\n\
+         [[phase.role]]\nname = \"writers\"\nmix = [{ op = \"insert\" }]";
     a_missing_ability: "{ op = \"get\" }" => "{ op = \"scan\", reverse = true }";
     a_missing_durability: "name = \"null\"" => "name = \"null\"\ndurability = \"commit\"";
     an_unknown_durability: "name = \"null\"" => "name = \"null\"\ndurability = \"asink\"";

@@ -143,8 +143,8 @@ pub(crate) struct Measure {
     /// The end of the phase by a count of operations of the first role.
     pub(crate) operations: Option<At<Count>>,
     /// Where cases share or copy a database, the case that loads it runs the phase, once for all
-    /// thread counts. Such a phase has a `name`, no `"sweep"` and no `windows`; phases that are not
-    /// `once` come after it. Default: false.
+    /// thread counts. Such a phase has a `name`, no `"sweep"`, no `windows`, and nothing that adds
+    /// or removes records; phases that are not `once` come after it. Default: false.
     pub(crate) once: Option<At<bool>>,
     /// The groups of threads that work side by side.
     #[schemars(length(min = 1))]

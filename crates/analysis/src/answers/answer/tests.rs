@@ -286,7 +286,7 @@ fn a_claim_about_a_drive_is_the_headline() {
     assert!(missed.starts_with("write p99 "), "{missed}");
     assert!(missed.contains("threshold 100 us: not met; "), "{missed}");
     let open = headline(10e6, true);
-    let why = "undecided (1 of 4 trials have the figure: p99 needs 1,000 samples); ";
+    let why = "undecided (mix-70-30: not every trial has enough samples); ";
     assert!(open.contains(why), "{open}");
 }
 

@@ -5,7 +5,7 @@ use crate::figures::catalogue as c;
 use crate::figures::engines::EngineInfo;
 use crate::figures::findings::Severity;
 use crate::figures::group::{Group, RunRow};
-use crate::figures::metric::{Direction, Metrics};
+use crate::figures::metric::{Combine, Direction, Metrics};
 use crate::figures::naming::Naming;
 use crate::judge::versus::{FigureScope, are_alike, is_judged};
 use kvdyno_record::host::Host;
@@ -156,6 +156,8 @@ impl ScopeFigures {
 fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigures> {
     let scope_figures = |phase: &str, role: Option<&str>, metrics: &Metrics| {
         let figures = metrics.0.iter().filter(|metric| metric.direction != Direction::Neither);
+        // Merged trials are no median of trials, as the other runs have.
+        let figures = figures.filter(|metric| metric.combine != Combine::MergedHistograms);
         let figures = figures.filter_map(|metric| Some((metric.name.to_owned(), metric.value?)));
         ScopeFigures {
             key: group.key.clone(),

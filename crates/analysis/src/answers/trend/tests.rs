@@ -50,6 +50,22 @@ fn a_run_is_a_line_and_comes_back_as_it_was() {
     assert!(back == entry);
 }
 
+/// As where a trial of the newest run has too few samples for a percentile.
+#[test]
+fn a_figure_that_the_newest_run_lost_does_not_pass() {
+    let mut entries = nights(about(1000.0, 13));
+    for entry in &mut entries {
+        let mut other = entry.series[0].clone();
+        other.role = Some("writer".to_owned());
+        entry.series.push(other);
+    }
+    assert_eq!(gated(&entries).result, GateResult::Passed);
+    entries.last_mut().unwrap().series[1].figures.clear();
+    let lost = gated(&entries);
+    assert_eq!((lost.result, lost.not_judged.len()), (GateResult::CannotJudge, 1), "{lost:?}");
+    assert_eq!(lost.not_judged[0].reason, "the newest run has no value");
+}
+
 #[test]
 fn the_first_slower_run_is_named() {
     let entries = nights(about(1000.0, 12).chain(about(900.0, 8)));

@@ -39,8 +39,8 @@ impl Traffic {
         Ok(Self {
             reads_per_s: value(run, &c::DEVICE_READS_PER_S)?,
             writes_per_s: value(run, &c::DEVICE_WRITES_PER_S)?,
-            read_bytes: mean(&c::DEVICE_READ_BYTES, &c::DEVICE_READS),
-            write_bytes: mean(&c::DEVICE_WRITE_BYTES, &c::DEVICE_WRITES),
+            read_bytes: mean(&c::DEVICE_READ_BYTES_PER_S, &c::DEVICE_READS_PER_S),
+            write_bytes: mean(&c::DEVICE_WRITE_BYTES_PER_S, &c::DEVICE_WRITES_PER_S),
             device: device.ok_or("the data directory's block device has no counters")?,
         })
     }

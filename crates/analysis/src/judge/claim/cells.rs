@@ -1,7 +1,7 @@
 //! The figures of a claim's cells, at each point of the dimensions that they leave open.
 
 use crate::figures::group::{Group, RoleRow, RunRow};
-use crate::figures::metric::{Metric, Metrics};
+use crate::figures::metric::{Combine, Metric, Metrics};
 use crate::figures::narrow::Narrowed;
 use kvdyno_record::claim::{Cell, Threads, Window};
 use kvdyno_record::units;
@@ -182,8 +182,11 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let metric = metric(cell, row)?;
     let per_trial = metric.map_or(&[][..], |metric| &metric.per_trial);
     let numbered = group.trials.iter().zip(per_trial);
-    let void = group.describe_void();
-    let valid = numbered.filter(|_| void.is_none());
+    // Trials that have too few samples are the slow ones.
+    let short = metric.filter(|metric| metric.combine == Combine::MergedHistograms);
+    let short = short.map(|_| "not every trial has enough samples".to_owned());
+    let unjudged = group.describe_void().or(short);
+    let valid = numbered.filter(|_| unjudged.is_none());
     let values = valid.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();
     let open = |is_set: bool, word: Option<String>| (!is_set).then(|| word.unwrap_or_default());
     // A bare drive has no records, and no limit that its direct I/O would use.
@@ -200,7 +203,7 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
         // A load, and a phase without windows, belong to every window of another phase.
         open(cell.window.is_some() || window.is_none(), window),
     ];
-    let missing = void.or_else(|| metric.and_then(|metric| metric.missing.clone()));
+    let missing = unjudged.or_else(|| metric.and_then(|metric| metric.missing.clone()));
     Ok(CellMatch { group, open, values, missing })
 }
 

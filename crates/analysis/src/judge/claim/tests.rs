@@ -64,6 +64,24 @@ fn below_four_trials_nothing_is_decided_and_more_are_asked_for() {
     assert_eq!(less.verdict, ClaimVerdict::Holds, "{less:?}");
 }
 
+/// The trials with too few samples are the slow ones.
+#[test]
+fn a_percentile_with_a_short_trial_is_not_judged() {
+    let mut fixture = Fixture::with_trials(6);
+    for (.., histogram) in &mut fixture.case("lmdb_t1_r3").histograms {
+        let few = histogram.value_at_quantile(0.5);
+        histogram.clear();
+        histogram.record_n(few, 100).unwrap();
+    }
+    let one_thread = Some(Threads::Exactly(1));
+    let percentile = Cell { op: Some("get".to_owned()), ..reads("lmdb", one_thread) };
+    let percentile = Cell { figure: "service_ns_p99".to_owned(), ..percentile };
+    fixture.plan.claims = vec![claim(Side::Figure(percentile), Test::Below(Bound::Number(1e12)))];
+    let claimed = fixture.summary().claims.remove(0);
+    assert_eq!(claimed.verdict, ClaimVerdict::Undecided, "{claimed:?}");
+    assert!(claimed.reason.unwrap().ends_with("not every trial has enough samples"));
+}
+
 /// `RocksDB` has no figure where it did not fit (two readers); an open dimension has several
 /// points.
 #[test]

@@ -87,7 +87,7 @@ impl Gate {
         }
         // A figure that the base lacks cannot have got worse.
         let unjudged = rows.iter().filter(|(_, row)| match row.verdict {
-            Verdict::NotComparable => row.base.n > 0 || row.new.n == 0,
+            Verdict::NotComparable => row.base.value.is_some(),
             verdict => verdict == Verdict::TooFew,
         });
         lists.not_judged.extend(unjudged.map(|(pair, row)| NotJudged {
@@ -163,7 +163,10 @@ mod tests {
 
     fn gate(allowed: f64, figure: &Definition, sides: [&[f64]; 2]) -> Gate {
         let metric = |values: &[f64]| Metric::new(figure, values.iter().copied().map(Ok).collect());
-        let [base, new] = sides.map(metric);
+        gate_of_metrics(allowed, sides.map(metric))
+    }
+
+    fn gate_of_metrics(allowed: f64, [base, new]: [Metric; 2]) -> Gate {
         let side = |metric| Repeats::trials(Some(metric), &[1, 2, 3, 4, 5, 6]);
         let spot = Spot { phase: "measure", role: None, op: None };
         let row = |primary| {
@@ -194,6 +197,21 @@ mod tests {
         assert!(rises.not_judged[0].figure.is_some(), "{rises:?}");
         let stays = gate(0.05, &c::ERRORS, [&[0.0; 6], &[0.0; 6]]);
         assert_eq!(stays.result, GateResult::Passed);
+    }
+
+    #[test]
+    fn a_base_with_a_short_trial_does_not_let_it_pass() {
+        let metric = |last| {
+            let readings = [Ok(9.0), Ok(9.1), Ok(9.2), Ok(9.0), Ok(9.1), last];
+            let is_short = readings[5].is_err();
+            Metric::from_histograms(&c::RESPONSE_P99, Ok(90.0), readings.into(), is_short)
+        };
+        let short = || metric(Err("990 samples".into()));
+        for sides in [[short(), metric(Ok(9.1))], [metric(Ok(9.1)), short()], [short(), short()]] {
+            let gate = gate_of_metrics(0.05, sides);
+            assert_eq!((gate.result, gate.not_judged.len()), (GateResult::CannotJudge, 1));
+            assert!(gate.not_judged[0].reason.ends_with("not every trial has enough samples"));
+        }
     }
 
     #[test]

@@ -111,7 +111,8 @@ pub struct Sample {
 pub(super) struct Repeats<'m> {
     /// The figure of its run, or of its first run.
     metric: Option<&'m Metric>,
-    /// The value in the tables of its run; none: there are several runs.
+    /// The value in the tables of its run, or of one with a trial that has too few samples; none:
+    /// there are several runs.
     value: Option<f64>,
     /// The values, by the number of the trial or of the run.
     values: Vec<(u32, f64)>,
@@ -178,17 +179,17 @@ impl<'m> Repeats<'m> {
     }
 
     /// Several runs, each by the median of its trials. A counted figure keeps its trials: they vary
-    /// as little as runs do.
+    /// as little as runs do. Where a trial of any run has too few samples there are none.
     pub(super) fn runs(runs: &[&'m Metric]) -> Self {
+        let metric = runs.first().copied();
+        if let Some(short) = runs.iter().find(|run| run.combine == Combine::MergedHistograms) {
+            return Self { metric, value: short.value, values: Vec::new() };
+        }
         let values = runs.iter().flat_map(|run| {
             let trials: Vec<f64> = run.per_trial.iter().flatten().copied().collect();
-            match run.combine {
-                _ if is_counted(run.name) => trials,
-                Combine::MergedHistograms => Vec::from_iter(run.value),
-                _ => Vec::from_iter(median(&trials)),
-            }
+            if is_counted(run.name) { trials } else { Vec::from_iter(median(&trials)) }
         });
-        Self { metric: runs.first().copied(), value: None, values: (1..).zip(values).collect() }
+        Self { metric, value: None, values: (1..).zip(values).collect() }
     }
 
     fn is_missing(&self) -> bool {
@@ -347,6 +348,13 @@ impl Row {
         (self.ratio, self.ratio_low, self.ratio_high) = (None, None, None);
         (self.mean, self.more) = (None, None);
         self.ratios.clear();
+    }
+
+    /// Marks a figure of a run that is void: what was to be judged is not.
+    pub(super) fn make_void(&mut self, why: &str) {
+        let primary = self.primary;
+        self.part(why);
+        self.primary = primary;
     }
 
     /// The share by which it got worse, at this ratio; negative: better.

@@ -276,6 +276,9 @@ fn compare_units(
         }
     }
     name_phases(&mut rows.rows);
+    if let Some(why) = rows.sides.iter().flatten().find_map(|group| group.describe_void()) {
+        rows.rows.iter_mut().for_each(|row| row.make_void(&why));
+    }
     Pair {
         name: base.name.clone(),
         base_label: group.label.clone(),

@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use super::work::Difference;
 use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
-use crate::figures::findings::Severity;
+use crate::figures::findings::{Finding, Severity};
 use crate::figures::group::Group;
 use crate::figures::lists::unique;
 use crate::judge::comparison;
@@ -267,7 +267,8 @@ fn refuse_different_builds(first: &Record, other: &Record) -> Result<(), Refusal
 impl Side {
     fn from_records(record: &Record, label: Option<&str>, further: &[Record]) -> Self {
         let figures = &record.figures;
-        let invalid = figures.findings.iter().filter(|f| f.severity == Severity::Invalid);
+        let records = std::iter::once(record).chain(further);
+        let invalid = records.flat_map(|record| invalid_findings(record, label));
         Self {
             run: figures.run.id.clone(),
             further_runs: further.iter().map(|record| record.figures.run.id.clone()).collect(),
@@ -277,9 +278,23 @@ impl Side {
             host: figures.host.hostname.clone(),
             program: figures.run.program.clone(),
             trials: figures.trials(),
-            invalid: invalid.map(|finding| finding.id.as_str()).collect(),
+            invalid: unique(invalid),
         }
     }
+}
+
+/// Findings that make figures of a run, or of one of its engines, invalid.
+fn invalid_findings(record: &Record, label: Option<&str>) -> Vec<String> {
+    let of_label = |group: &&Group| label.is_none_or(|label| group.label == label);
+    let groups = record.figures.groups.iter().filter(of_label);
+    let cases: BTreeSet<&str> =
+        groups.flat_map(|group| &group.trials).map(|trial| trial.case.as_str()).collect();
+    let concerns = |finding: &&Finding| {
+        let mut named = finding.cases.iter();
+        label.is_none() || finding.cases.is_empty() || named.any(|case| cases.contains(&**case))
+    };
+    let invalid = record.figures.findings.iter().filter(|f| f.severity == Severity::Invalid);
+    invalid.filter(concerns).map(|finding| finding.id.as_str()).collect()
 }
 
 /// The compared groups: those of an engine, or all that are judged.

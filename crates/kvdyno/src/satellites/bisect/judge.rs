@@ -105,9 +105,13 @@ impl<'a> Judge<'a> {
         keep.runs.runs.clone_from(&self.runs);
         let (dir, record) = pair::run(&prepared, &keep, None, self.printer)?;
         let Some(record) = record else { return Ok(None) };
-        if record.figures.verdict == Exit::EngineFailed {
-            let why = format!("a case failed: `kvdyno show {}`", dir.path.display());
-            return Ok(Some(Err(why)));
+        let trouble = match record.figures.verdict {
+            Exit::EngineFailed => Some("a case failed"),
+            Exit::Invalid => Some("a finding makes its figures void"),
+            _ => None,
+        };
+        if let Some(trouble) = trouble {
+            return Ok(Some(Err(format!("{trouble}: `kvdyno show {}`", dir.path.display()))));
         }
         let part = if counted { format!(" {}", counted_part(None)) } else { String::new() };
         let labels = ["base", "new"].map(|label| format!("{label}{part}"));
@@ -120,10 +124,12 @@ impl<'a> Judge<'a> {
             Err(refusal) => return Ok(Some(Err(refusal.to_string()))),
         };
         let mut rows = compared.pairs.iter().flat_map(|pair| &pair.rows);
-        let row = rows.find(|row| row.phase == self.phase && figures.contains(&row.figure));
+        // A role on a schedule has the schedule's rate.
+        let is_judged = |row: &&versus::Row| row.primary && figures.contains(&row.figure);
+        let row = rows.find(|row| row.phase == self.phase && is_judged(row));
         let interval = row.and_then(|row| Some([row.ratio?, row.ratio_low?, row.ratio_high?]));
         let Some((row, ratio)) = row.zip(interval) else {
-            return Ok(Some(Err("the phase has no figure on both sides".to_owned())));
+            return Ok(Some(Err("the phase has no figure to judge on both sides".to_owned())));
         };
         let differs = matches!(row.verdict, versus::Verdict::Improved | versus::Verdict::Regressed);
         Ok(Some(Ok(Measured { ratio, differs, run: dir.path })))

@@ -21,7 +21,9 @@ pub(super) fn print_steady(dir: &RunDir, rounds: bool, printer: &Printer) -> any
     printer.data("");
     if rounds {
         printer.heading("Steady state: rounds");
-        printer.data(&wrap(&describe_rounds(&evidence)?, 0));
+        for sentence in describe_rounds(&evidence)? {
+            printer.data(&wrap(&sentence, 0));
+        }
     } else {
         let table = tabulate_jobs(&evidence)?;
         printer.heading("Steady state: fifths of each case");
@@ -116,19 +118,24 @@ fn format_steadiness(verdict: &Steadiness) -> String {
     format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
 }
 
-/// Describes the rounds, which are trials: whether the tracked figures became steady, and when.
-fn describe_rounds(evidence: &Evidence) -> Result<String, RecordError> {
-    let mut figures = Vec::new();
-    for label in TRACKED {
-        let mut rounds = BTreeMap::new();
-        for case in measured_cases(evidence).filter(|case| case.case.label == label) {
-            if let Some(parts) = ops_by_fifth(case.series()?)? {
-                rounds.insert(case.case.trial, parts.iter().sum());
-            }
+/// Describes the rounds, which are trials: whether the tracked figures became steady, and when. A
+/// sentence for each volume.
+fn describe_rounds(evidence: &Evidence) -> Result<Vec<String>, RecordError> {
+    let mut volumes: BTreeMap<Option<&str>, [BTreeMap<u32, f64>; TRACKED.len()]> = BTreeMap::new();
+    for case in measured_cases(evidence) {
+        let Case { label, volume, trial, .. } = &case.case;
+        let Some(tracked) = TRACKED.iter().position(|tracked| tracked == label) else { continue };
+        let volume = volume.as_ref().map(|volume| volume.name.as_str());
+        let figures = volumes.entry(volume).or_default();
+        if let Some(parts) = ops_by_fifth(case.series()?)? {
+            figures[tracked].insert(*trial, parts.iter().sum());
         }
-        figures.push(rounds);
     }
-    Ok(sentence(&complete(&figures)))
+    let describe = |(volume, figures): (Option<&str>, [BTreeMap<u32, f64>; TRACKED.len()])| {
+        let name = volume.map(|volume| format!("{volume}: ")).unwrap_or_default();
+        name + &sentence(&complete(&figures))
+    };
+    Ok(volumes.into_iter().map(describe).collect())
 }
 
 /// The figures of the first complete rounds: a window has consecutive rounds, so rounds after a
