@@ -6,6 +6,7 @@ import { barChart, binaryStep, tooltipLines } from "./figures/bars";
 import { limitLabel } from "./figures/efficiency";
 import { summarizeColumns, roundStep } from "./figures/heat";
 import { formatStep } from "./figures/history";
+import { metricPoint } from "./figures/lines";
 import { threadsText, type Case, type Engine } from "./model";
 import { partLabel, PARTS, readableColour } from "./figures/time";
 import { mergeSpans, totalCells } from "./figures/timeline";
@@ -18,7 +19,7 @@ import { THEMES } from "./colour";
 import { splitByEngine, layOutPanels, roundUp, axisStep } from "./layout";
 import { unpack } from "./load";
 import { formatLosses } from "./lost";
-import type { Claim, Combine, Efficiency, Finding, Limit } from "./data";
+import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { searchMarks, phaseSearch, type Search } from "./search";
 import { wrapText } from "./save";
 import { claimReasons, formatClaims, summarizeFindings, formatData, formatHost, undecidedFigures, quoteWord, formatVerdicts } from "./sections";
@@ -266,6 +267,8 @@ describe("drawing", () => {
       .toEqual(["median", "maximum", "sum", "all trials merged"]);
     const lines = tooltipLines({ engine, parts: [{ name: "", value: 2 }], range: null, combine: "merged_histograms" }, formatSi, "");
     expect(lines).toEqual([["all trials merged", "2", ""]]);
+    const metric: Metric = { name: "", unit: "", direction: "lower", source: "", combine: "merged_histograms", value: 2, per_trial: [null, null], n: 0, min: null, max: null, interval: null, missing: null };
+    expect([metric, { ...metric, combine: "median", n: 1 } as const].map((one) => metricPoint(1, one, 2).detail)).toEqual(["all trials merged", "1 trial"]);
   });
 
   test("an axis of bytes reaches as far as its whiskers", () => {
