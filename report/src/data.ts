@@ -59,7 +59,7 @@ export interface RoleRow {
 }
 
 export interface RunRow {
-  phase: string;
+  phase: string; settle?: string | null; // The phase of settling after it; absent in older data.
   metrics: Metric[];
   roles: RoleRow[];
   device: string | null;
@@ -96,7 +96,7 @@ export interface Efficiency {
 }
 
 export interface LoadRow {
-  phase: string;
+  phase: string; settle?: string | null; // The phase of settling after it; absent in older data.
   threads: number;
   metrics: Metric[];
   relative: Relative | null;
@@ -130,6 +130,7 @@ export interface Group {
   ram_limit_held: boolean | null;
   within: number; // The relative difference below which figures are equal.
   tier?: string | null; volume?: string | null; // The memory tier, and the database's volume; absent in older data.
+  void?: string | null; // The finding that makes its figures invalid; absent in older data.
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];
@@ -217,7 +218,7 @@ export interface Claim {
 /** The number of primary figures, and those that are undecided. */
 export interface Verdicts {
   figures: number;
-  undecided: { label: string; base: string; scope: string; more_pairs: number | null }[];
+  undecided: { label: string; base: string; scope: string; more_pairs: number | null; reason: string | null }[];
 }
 
 /** The time of a load or a role, by cause. */

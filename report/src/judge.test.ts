@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Metric, Relative } from "./data";
-import { areJudged, convergence, ratioInterval, judgePairs, meanRatio, pairTrials, studentQuantile } from "./judge";
+import { areJudged, convergence, figureMargins, ratioInterval, judgePairs, meanRatio, pairTrials, studentQuantile } from "./judge";
 
 const createMetric = (per_trial: (number | null)[]): Metric => {
   const values = per_trial.filter((value) => value != null);
@@ -59,12 +59,21 @@ describe("the interval of the ratio", () => {
 });
 
 test("what a figure's pairs say", () => {
-  const judge = (base: number[], other: number[], within = 0.03) => judgePairs(pairTrials(createTrials(base), createTrials(other)), [createMetric(base), createMetric(other)], within);
+  const judge = (base: number[], other: number[], within = 0.03, bias = 0) => judgePairs(pairTrials(createTrials(base), createTrials(other)), { within, bias });
   expect(judge([1, 1.1, 0.9, 1], [2, 2.1, 1.9, 2])).toBe("");
   // Neither medians nor ranges count, only the pairs.
   expect(judge([1, 2, 3, 4], [1.5, 3.1, 4.4, 6])).toBe("");
   expect(judge([1, 2, 3, 4], [2, 1, 4, 3])).toBe("~");
   expect(judge([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999])).toBe("=");
   expect(judge([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999], 0.0001)).toBe("~");
-  expect([judge([1, 2], [3, 4]), judge([1, 3], [2, 4]), judge([1], [2])]).toEqual(["?", "~", "?"]);
+  expect([judge([1, 2], [3, 4]), judge([1, 3], [2, 4]), judge([1], [2])]).toEqual(["?", "?", "?"]);
+  // A certain difference that is smaller than the bias may be none.
+  const close = [1.005, 1.006, 1.005, 1.006];
+  expect([judge([1, 1, 1, 1], close), judge([1, 1, 1, 1], close, 0.03, 0.01)]).toEqual(["", "="]);
+});
+
+test("the margins of a figure are the program's", () => {
+  expect(figureMargins("ops_per_s", 0.03, ["lmdb", "rocksdb"])).toEqual({ within: 0.03, bias: 0 });
+  expect(figureMargins("service_ns_p99", 0.03, ["lmdb", "rocksdb"])).toEqual({ within: 0.03, bias: 0.008 });
+  expect(figureMargins("response_ns_p99", 0.001, ["lmdb", "lmdb"])).toEqual({ within: 0.01, bias: 0.01 });
 });

@@ -94,16 +94,29 @@ export function areJudged(pairs: Pair[], relative: Relative): boolean {
   return computed.every((value, at) => Math.abs(Math.log(value / (judged[at] ?? 0))) < 1e-6);
 }
 
-/** Judges a figure that has no verdict of the program by its pairs; values that differ by less than
- * the share `within` are equal. */
-export function judgePairs(pairs: Pair[], [base, other]: [Metric, Metric], within: number): Mark {
+/** The margins of a judgement, as shares: what differs by less is equal, or may be a bias. */
+export interface Margins {
+  within: number;
+  bias: number;
+}
+
+/** A smaller difference of two builds of one engine may come from their layout in memory. */
+const BUILDS_BIAS = 0.01;
+
+/** The width of the buckets from which percentiles are read. */
+const BUCKET = 0.008;
+
+/** Returns the margins of a figure, like `margins` in crates/analysis/src/judge/versus/judge.rs. */
+export function figureMargins(figure: string, within: number, engines: [base: string, other: string]): Margins {
+  const isLatency = /^(service|response|submit|completion)_/.test(figure);
+  const bias = Math.max(engines[0] === engines[1] ? BUILDS_BIAS : 0, isLatency ? BUCKET : 0);
+  return { within: Math.max(within, bias), bias };
+}
+
+/** Judges a figure that has no verdict of the program by its pairs. */
+export function judgePairs(pairs: Pair[], { within, bias }: Margins): Mark {
   const interval = ratioInterval(pairs);
-  if (interval) {
-    if (interval.low > 1 || interval.high < 1) return "";
-    return interval.low >= 1 / (1 + within) && interval.high <= 1 + within ? "=" : "~";
-  }
-  // Ranges that do not overlap are no proof: the mark says "too few".
-  const isDifferent = [base, other].some(({ n, min, max }) => n < 2 || min == null || max == null)
-    || base.min! > other.max! || other.min! > base.max!;
-  return isDifferent ? "?" : "~";
+  if (!interval) return "?";
+  if (interval.low > 1 + bias || interval.high < 1 / (1 + bias)) return "";
+  return interval.low >= 1 / (1 + within) && interval.high <= 1 + within ? "=" : "~";
 }

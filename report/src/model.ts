@@ -295,9 +295,16 @@ export function rateMetric(one: Case, role: string): Metric | null {
 export const relativeRate = (one: Case, role: string): Relative | null =>
   (one.load ? one.load.relative : findRole(one, role)?.relative) ?? null;
 
+/** Returns the phase and that of the settling after it, in which its writes end. */
+export const phasesUntilSettled = (one: Case): string[] => [one.work.phase, (one.load ?? one.run)?.settle].flatMap((phase) => phase ?? []);
+
 /** Returns a metric of the whole phase. */
 export const costMetric = (one: Case, name: string): Metric | null =>
   findMetric((one.load ?? one.run)?.metrics, name);
+
+/** Returns `1 trial`, `4 trials`, `all trials merged`. */
+export const describeTrials = ({ combine, n }: Metric): string =>
+  (combine === "merged_histograms" ? "all trials merged" : `${n} trial${n === 1 ? "" : "s"}`);
 
 /** Returns the interval, or the extremes below six trials, like the program; null for merged histograms. */
 export function metricRange(metric: Metric | null): [low: number, high: number] | null {

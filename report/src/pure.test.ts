@@ -6,7 +6,7 @@ import { barChart, binaryStep, tooltipLines } from "./figures/bars";
 import { limitLabel } from "./figures/efficiency";
 import { summarizeColumns, roundStep } from "./figures/heat";
 import { formatStep } from "./figures/history";
-import { barLength, formatRelative, boardRows, describeFactor, judgedRatio } from "./figures/board";
+import { metricPoint } from "./figures/lines";
 import { threadsText, type Case, type Engine } from "./model";
 import { partLabel, PARTS, readableColour } from "./figures/time";
 import { mergeSpans, totalCells } from "./figures/timeline";
@@ -148,67 +148,16 @@ describe("the address", () => {
   });
 });
 
-describe("the scoreboard", () => {
-  const metric = (value: number, low: number, high: number, n = 4): Metric => ({
-    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
-    per_trial: [low, value, value, high].slice(0, n), n, min: low, max: high, interval: null, missing: null,
-  });
-
-  test("better goes to the right, by factors", () => {
-    expect(barLength(2, 1, "higher", 2)).toBe(0.5);
-    expect(barLength(2, 1, "lower", 2)).toBe(-0.5);
-    expect(barLength(0.5, 1, "lower", 2)).toBe(0.5);
-    expect(barLength(100, 1, "higher", 2)).toBe(1);
-    expect(barLength(0, 1, "higher", 2)).toBe(0);
-  });
-
-  test("says which way a figure goes by a factor that is never below one", () => {
-    expect(describeFactor(0.027, 1, "ns")).toBe("37x lower");
-    expect(describeFactor(1, 0.027, "ns")).toBe("37x higher");
-    expect(describeFactor(2300, 1000, "1/s")).toBe("2.3x more");
-    expect(describeFactor(1000, 20_000, "1/s")).toBe("20x fewer");
-    expect(describeFactor(1000, 1370, "B")).toBe("1.37x less");
-    expect(describeFactor(1001, 1000, "B/B")).toBe("1.00x higher");
-    expect(describeFactor(3e6, 1, "1/s")).toBe("3.00 Mx more");
-  });
-
-  test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
-    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
-    const engines = [engine("a"), engine("b")];
-    const row = (direction: Metric["direction"], own: Metric, incomparable: string | null = null) =>
-      boardRows(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), within: 0.03, incomparable }], engines[0]!)[0]?.cells[1];
-    expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
-    expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
-    expect(row("higher", metric(12, 8, 16))).toMatchObject({ worth: "same", words: "~1.17x more" });
-    expect(row("higher", metric(5, 4, 6, 3))).toMatchObject({ worth: "unsure", words: "2.1x fewer?" });
-    expect(row("lower", metric(5, 4, 6), "other mixes")).toMatchObject({ worth: "none", words: "", length: 0, absolute: "5/s" });
-  });
-
-  test("takes the program's verdict where there is one, and else what the pairs say", () => {
-    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
-    const [a, b] = [engine("a"), engine("b")];
-    const trials = (per_trial: number[]): Metric => ({ ...metric(per_trial[0]!, Math.min(...per_trial), Math.max(...per_trial), per_trial.length), per_trial });
-    const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), within: 0.03, ...more }, b, a);
-    // Ranges overlap, but the pairs have nearly the same ratio.
-    expect(row([1, 2, 3, 4], [1.5, 3.1, 4.5, 6.1])).toMatchObject({ mark: "" });
-    expect(row([1, 2, 3, 4], [4, 3, 2, 1])).toMatchObject({ ratio: expect.closeTo(1, 9), mark: "~" });
-    expect(row([1, 2, 3], [4, 5, 6])).toEqual({ ratio: expect.closeTo(20 ** (1 / 3), 9), mark: "?" });
-    // A trial that only one engine has is no pair.
-    const numbers = new Map([["a", [1, 2, 3, 4]], ["b", [2, 3, 4, 5]]]);
-    expect(row([1, 2, 3, 4], [2, 3, 4, 5], { trials: numbers })).toEqual({ ratio: expect.closeTo(1, 9), mark: "~" });
-    const verdict = { base: "a", ratio: 1.3, low: 0.9, high: 1.8, verdict: "not_distinguishable", decided: false, more_pairs: 3 };
-    expect(row([1, 1, 1, 1], [2, 2, 2, 2], { relatives: new Map([["b", verdict]]) })).toEqual({ ratio: 1.3, mark: "~" });
-    expect(row([1, 1, 1, 1], [2, 2, 2, 2], { relatives: new Map([["b", { ...verdict, decided: true }]]) })).toEqual({ ratio: 1.3, mark: "=" });
-  });
-});
-
 test("what is decided is said in the program's own words", () => {
-  const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6 };
+  const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6, reason: null };
   expect([0, 1, 3].map((figures) => formatVerdicts({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
   expect(formatVerdicts({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
   // Figures of several RAM sizes have the same text, which appears once.
   const other = { ...open, scope: "load", more_pairs: 1 };
   expect(undecidedFigures({ figures: 9, undecided: [open, other, open] })).toEqual(["RocksDB readers, 4 threads (about 6 more pairs; 2 figures)", "RocksDB load (about 1 more pair)"]);
+  // No number of pairs would decide.
+  const voided = { ...open, more_pairs: null, reason: "void: debug-build" };
+  expect(undecidedFigures({ figures: 9, undecided: [voided] })).toEqual(["RocksDB readers, 4 threads (void: debug-build)"]);
 });
 
 test("the machine is called as on the terminal", () => {
@@ -233,26 +182,6 @@ test("what limits an engine, in a word or two", () => {
   const words = (["drive_full", "cpu_user", "lock", "turns", "schedule"] as const).map((limit) => limitLabel(standing(limit, false)));
   expect(words).toEqual(["drive full", "CPU user", "lock", "mixed", "schedule"]);
   expect([limitLabel(standing("cpu_user", true)), limitLabel(standing(null, false))]).toEqual(["CPU user, cached", ""]);
-});
-
-test("a ratio says how sure it is, by the program's verdict", () => {
-  const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
-  expect(verdicts.map((verdict) => formatRelative({ base: "a", ratio: 1.5, low: null, high: null, verdict, decided: true, more_pairs: null, reason: null })))
-    .toEqual(["1.50", "1.50", "=1.50", "1.50?"]);
-  expect(formatRelative(null)).toBe(NONE);
-});
-
-test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
-  const value = (value: number): Metric => ({
-    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
-    per_trial: [value, value, value, value], n: 4, min: value, max: value, interval: null, missing: null,
-  });
-  const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
-  const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
-  const [row] = boardRows(engines, [{ name: "ops/s", metrics, within: 0.03 }], engines[0]!);
-  expect(row?.cells.map((cell) => cell.words)).toEqual(["", "", "2.0x more", ""]);
-  expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
 });
 
 describe("drawing", () => {
@@ -335,7 +264,11 @@ describe("drawing", () => {
     const label = (combine: Combine) =>
       tooltipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, formatSi, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
-      .toEqual(["median", "maximum", "sum", "merged"]);
+      .toEqual(["median", "maximum", "sum", "all trials merged"]);
+    const lines = tooltipLines({ engine, parts: [{ name: "", value: 2 }], range: null, combine: "merged_histograms" }, formatSi, "");
+    expect(lines).toEqual([["all trials merged", "2", ""]]);
+    const metric: Metric = { name: "", unit: "", direction: "lower", source: "", combine: "merged_histograms", value: 2, per_trial: [null, null], n: 0, min: null, max: null, interval: null, missing: null };
+    expect([metric, { ...metric, combine: "median", n: 1 } as const].map((one) => metricPoint(1, one, 2).detail)).toEqual(["all trials merged", "1 trial"]);
   });
 
   test("an axis of bytes reaches as far as its whiskers", () => {

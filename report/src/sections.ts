@@ -144,7 +144,7 @@ export const formatMorePairs = (more: number | null): string =>
 
 /** Returns the undecided figures; those with the same text (several RAM sizes or parts) are one line. */
 export function undecidedFigures({ undecided }: Verdicts): string[] {
-  const descriptions = undecided.map((figure) => `${figure.label} ${figure.scope} (${formatMorePairs(figure.more_pairs)})`);
+  const descriptions = undecided.map((figure) => `${figure.label} ${figure.scope} (${figure.reason ?? formatMorePairs(figure.more_pairs)})`);
   return unique(descriptions).map((words) => {
     const count = descriptions.filter((other) => other === words).length;
     return count > 1 ? `${words.slice(0, -1)}; ${count} figures)` : words;

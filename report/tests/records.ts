@@ -1,7 +1,8 @@
 // Pages of the frozen record and of changed copies, written by the program itself.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -58,6 +59,15 @@ export function writeRecord(run: string, bend: Bend = {}): string {
       else writeFileSync(join(path, file), now);
     }
   }
+  return sealRecord(run);
+}
+
+/** Writes the checksums of an edited record, which would be void without; returns its directory. */
+function sealRecord(run: string): string {
+  const files = readdirSync(run, { recursive: true, encoding: "utf8" }).filter((name) => statSync(join(run, name)).isFile());
+  const sums = files.filter((name) => !["SHA256SUMS", "complete", "lock"].includes(name)).sort()
+    .map((name) => `${createHash("sha256").update(readFileSync(join(run, name))).digest("hex")}  ${name}\n`);
+  writeFileSync(join(run, "SHA256SUMS"), sums.join(""));
   return run;
 }
 
@@ -322,5 +332,5 @@ export function addTrials(run: string, slower: number): string {
     }
     editJson(join(from, "case.json"), (record) => stretchWindows(record, one["trial"]));
   }
-  return run;
+  return sealRecord(run);
 }

@@ -39,7 +39,7 @@ export interface BarPanel {
 
 /** Labels of the ways of combining trials. */
 const COMBINED: Record<Combine, string> = {
-  median: "median", maximum: "maximum", sum: "sum", mean: "mean", merged_histograms: "merged",
+  median: "median", maximum: "maximum", sum: "sum", mean: "mean", merged_histograms: "all trials merged",
 };
 
 /** Returns a step between an axis's marks that is a power of two. */
@@ -148,8 +148,8 @@ function whiskerSeries(panel: BarPanel, at: number, engines: Engine[], theme: Th
 export function tooltipLines(
   bar: Bar, format: BarPanel["format"], colour: string,
 ): [word: string, value: string, colour?: string][] {
-  const range = bar.range ? `${format(bar.range[0])} to ${format(bar.range[1])}` : "one trial";
+  const range: [string, string][] = bar.range ? [["range", `${format(bar.range[0])} to ${format(bar.range[1])}`]] : [];
   const single = bar.parts.length < 2 ? [] : bar.parts.map((part): [string, string] =>
     [part.name, format(part.value)]);
-  return [[COMBINED[bar.combine], format(barSum(bar)), colour], ...single, ["range", range]];
+  return [[COMBINED[bar.combine], format(barSum(bar)), colour], ...single, ...range];
 }

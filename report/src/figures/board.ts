@@ -1,10 +1,10 @@
 // The scoreboard's cells, as a table and as a picture to save.
 
-import type { Relative, Metric } from "../data";
+import type { Group, Relative, Metric } from "../data";
 import type { Theme } from "../colour";
 import { h, svg } from "../dom";
 import { formatValue, NONE, formatRatio, formatSi } from "../format";
-import { judgePairs, meanRatio, pairTrials, type Mark } from "../judge";
+import { figureMargins, judgePairs, meanRatio, pairTrials, type Mark } from "../judge";
 import { truncate, ENGINES_MAX } from "../layout";
 import type { Engine } from "../model";
 import { wrapText } from "../save";
@@ -12,12 +12,12 @@ import { wrapText } from "../save";
 export interface Row {
   name: string;
   metrics: Map<string, Metric | null>;
-  /** The trial numbers of each engine: equal ones are pairs. */
-  trials?: Map<string, number[]>;
-  /** The relative difference below which figures are equal. */
-  within: number;
+  /** The group of each engine's case. */
+  groups: Map<string, Pick<Group, "engine" | "trials" | "within" | "void">>;
   /** The program's verdicts, for engines that have one against this base. */
   relatives?: Map<string, Relative>;
+  /** Engines whose work the program does not compare with this base's. */
+  uncompared?: Set<string>;
   /** Why these figures are not comparable; null: they are. */
   incomparable?: string | null;
 }
@@ -28,8 +28,10 @@ export type Worth = "better" | "worse" | "same" | "unsure" | "none";
 /** One engine's figure in one row. */
 export interface Cell {
   engine: Engine;
-  /** `37x lower`, `~1.1x more`, `1.4x more?`; empty: nothing is compared. */
+  /** `37x lower`, `~1.1x more`, `1.4x more?`, `not comparable`; empty: nothing is compared. */
   words: string;
+  /** Why it is not comparable; null: it is. */
+  reason: string | null;
   worth: Worth;
   absolute: string;
   /** The length of the bar, -1 to 1: to the right is better. */
@@ -54,32 +56,47 @@ export function barLength(value: number, base: number, direction: string, doubli
   return Math.max(-1, Math.min(1, factor / doublings));
 }
 
-/** Returns the ratio to the base with its certainty, as the program judged it, else by the pairs. */
-export function judgedRatio(row: Row, engine: Engine, base: Engine): { ratio: number; mark: Mark } | null {
+/** A ratio to the base with its certainty, or why there is none. */
+export type Judged = { ratio: number; mark: Mark; reason: null } | { ratio: null; reason: string };
+
+const unjudged = (reason: string): Judged => ({ ratio: null, reason });
+
+/** Judges a ratio to the base as the program did, else by the pairs; null: there is no ratio. */
+export function judgedRatio(row: Row, engine: Engine, base: Engine): Judged | null {
   const [engineMetric, baseMetric] = [row.metrics.get(engine.id), row.metrics.get(base.id)];
-  if (!engineMetric?.value || !baseMetric?.value) return null;
+  const [group, baseGroup] = [row.groups.get(engine.id), row.groups.get(base.id)];
+  if (!engineMetric?.value || !baseMetric?.value || !group || !baseGroup) return null;
   const relative = row.relatives?.get(engine.id);
-  if (relative) {
-    const equal = relative.decided && relative.verdict === "not_distinguishable";
-    return { ratio: relative.ratio, mark: equal ? "=" : MARKS[relative.verdict] };
-  }
-  const trialNumbers = (id: string, metric: Metric) => row.trials?.get(id) ?? metric.per_trial.map((_, at) => at);
-  const engineTrials = (id: string, metric: Metric) => ({ metric, numbers: trialNumbers(id, metric) });
-  const pairs = pairTrials(engineTrials(base.id, baseMetric), engineTrials(engine.id, engineMetric));
-  return {
-    ratio: pairs.length === 0 ? engineMetric.value / baseMetric.value : meanRatio(pairs),
-    mark: judgePairs(pairs, [baseMetric, engineMetric], row.within),
-  };
+  if (relative?.reason) return unjudged(relative.reason);
+  if (relative) return { ratio: relative.ratio, mark: relativeMark(relative), reason: null };
+  const voided = baseGroup.void ?? group.void;
+  if (voided) return unjudged(`void: ${voided}`);
+  if (row.uncompared?.has(engine.id)) return unjudged("kvdyno compares it with another engine, or with none");
+  if ([baseMetric, engineMetric].some(({ combine }) => combine === "merged_histograms")) return unjudged("not every trial has enough samples");
+  const groupTrials = (metric: Metric, { trials }: typeof group) => ({ metric, numbers: trials.map(({ trial }) => trial) });
+  const pairs = pairTrials(groupTrials(baseMetric, baseGroup), groupTrials(engineMetric, group));
+  if (pairs.length === 0) return unjudged("no trial has a ratio");
+  const margins = figureMargins(engineMetric.name, group.within, [baseGroup.engine, group.engine]);
+  return { ratio: meanRatio(pairs), mark: judgePairs(pairs, margins), reason: null };
 }
 
 /** Adds the mark of certainty to a ratio: `2.31`, `~1.02`, `1.4?`. */
 const markRatio = (times: string, mark: Mark): string => (mark === "?" ? `${times}?` : mark + times);
 
-const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknown: "?" } as const;
+function relativeMark({ verdict, decided, low }: Relative): Mark {
+  if (verdict === "base" || verdict === "different") return "";
+  if (decided) return "=";
+  return low == null ? "?" : "~";
+}
+
+/** What stands in the place of a ratio that the program does not judge, as on the terminal. */
+const NOT_COMPARABLE = "not comparable";
 
 /** Formats a ratio with the program's verdict. */
-export const formatRelative = (relative: Relative | null): string =>
-  relative ? markRatio(formatRatio(relative.ratio), relative.decided && relative.verdict === "not_distinguishable" ? "=" : MARKS[relative.verdict]) : NONE;
+export function formatRelative(relative: Relative | null): string {
+  if (!relative) return NONE;
+  return relative.reason ? NOT_COMPARABLE : markRatio(formatRatio(relative.ratio), relativeMark(relative));
+}
 
 /** Words for "higher" and "lower" by unit: of counts and of sizes. */
 const WORDS: Record<string, [more: string, less: string]> = {
@@ -106,7 +123,7 @@ export function boardRows(engines: Engine[], rows: Row[], base: Engine): BoardRo
 
 function boardCell(row: Row, engine: Engine, base: Engine, doublings: number): Cell {
   const metric = row.metrics.get(engine.id), baseMetric = row.metrics.get(base.id);
-  const emptyCell = { engine, words: "", worth: "none", absolute: "", length: 0, missing: null } as const;
+  const emptyCell = { engine, words: "", reason: null, worth: "none", absolute: "", length: 0, missing: null } as const;
   if (metric?.value == null) return { ...emptyCell, missing: metric?.missing ?? NONE };
   // The row's name says that the figure is per operation.
   const absolute = formatValue(metric.value, metric.unit).replace(/\/op$/, "") + (metric.unit === "B/B" ? "×" : "");
@@ -114,11 +131,12 @@ function boardCell(row: Row, engine: Engine, base: Engine, doublings: number): C
   const comparable = baseMetric?.value != null && baseMetric.value > 0 && metric.value > 0 && engine.durability === base.durability && !row.incomparable;
   const judged = comparable && engine.id !== base.id ? judgedRatio(row, engine, base) : null;
   if (!judged) return { ...emptyCell, absolute };
+  if (judged.ratio == null) return { ...emptyCell, absolute, words: NOT_COMPARABLE, reason: judged.reason };
   const { mark } = judged, words = mark === "=" ? "equal" : describeFactor(judged.ratio, 1, metric.unit);
   const length = barLength(judged.ratio, 1, metric.direction, doublings);
   if (metric.direction === "neither") return { ...emptyCell, absolute, words };
   const worth: Worth = mark === "~" || mark === "=" ? "same" : mark === "?" ? "unsure" : length > 0 ? "better" : "worse";
-  return { engine, absolute, missing: null, worth, length, words: words === "equal" ? words : markRatio(words, mark) };
+  return { ...emptyCell, absolute, worth, length, words: words === "equal" ? words : markRatio(words, mark) };
 }
 
 /** Verdicts for screen readers. */
@@ -160,7 +178,7 @@ function cellElement(cell: Cell, isBase: boolean): HTMLElement {
   const absolute = h("span", { class: "absolute" }, cell.absolute);
   if (isBase || cell.words === "") return h("td", { ...label, class: isBase ? "base" : "plain" }, absolute);
   const left = 50 + Math.min(0, cell.length) * 50;
-  return h("td", { ...label, class: cell.worth },
+  return h("td", { ...label, class: cell.worth, ...(cell.reason ? { title: cell.reason } : {}) },
     absolute,
     h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style: `left:${left}%;width:${Math.abs(cell.length) * 50}%` })),
     h("span", { class: "sign", "aria-hidden": "true" }, SIGNS[cell.worth]),

@@ -2,11 +2,10 @@
 
 import { engineColour, engineDash, markerSymbol, type Theme } from "../colour";
 import type { Option } from "../echarts";
-import { NONE } from "../format";
 import { ZERO_ON_LOG_AXIS, formatGaps, layOutPanelsWithNotes, formatThreads, type Gap } from "../gaps";
 import { axisOptions, axisLabelOptions, truncate, FONT, splitByEngine, nameWidth, roundUp, SMALL, axisStep, tooltipContent, panelTitle, tooltipOptions } from "../layout";
 import type { Metric } from "../data";
-import { metricRange, unique, type Engine } from "../model";
+import { describeTrials, metricRange, unique, type Engine } from "../model";
 import type { Marks } from "../search";
 
 export interface Point {
@@ -122,7 +121,7 @@ function crossSeries(panel: LinePanel, at: number, categories: number[], theme: 
 
 /** Returns a metric as a point of a line. */
 export const metricPoint = (x: number, metric: Metric, value: number): Point =>
-  ({ x, y: value, range: metricRange(metric), trials: metric.per_trial, detail: metric.n === 1 ? "1 trial" : `${metric.n} trials` });
+  ({ x, y: value, range: metricRange(metric), trials: metric.per_trial, detail: describeTrials(metric) });
 
 /** Returns all places on the axis, ascending. They are equidistant categories: a sweep's points are chosen by
  * factors. */
@@ -206,9 +205,9 @@ function lineSeries(line: Line, at: number, axes: Axes, categories: number[], th
     tooltip: {
       formatter: (item: { data: { point: Point } }) => {
         const { point } = item.data;
-        const range = line.published ? NONE : point.range ? `${axes.y.format(point.range[0])} to ${axes.y.format(point.range[1])}` : "one trial";
+        const range: [string, string][] = point.range ? [["range", `${axes.y.format(point.range[0])} to ${axes.y.format(point.range[1])}`]] : [];
         return tooltipContent(`${lineName(line)}, ${axes.x.name} ${axes.x.format(point.x)}`, [
-          [axes.y.name, axes.y.format(point.y), colour], ["range", range], ["", point.detail],
+          [axes.y.name, axes.y.format(point.y), colour], ...range, ["", point.detail],
         ]);
       },
     },

@@ -122,15 +122,22 @@ function curvesTable(drawnCurves: Drawn[]) {
   };
 }
 
-function percentileChart(list: Panel[], width: number, theme: Theme): { height: number; option: Option } {
+/** Omits the fastest operations, which would stretch the axis; a curve of 10 to 19 samples has no others. */
+function omitFastest(points: Curve["points"]): Curve["points"] {
+  const slower = points.filter(([nines]) => nines > 0.2);
+  return slower.length > 0 ? slower : points;
+}
+
+export function percentileChart(list: Panel[], width: number, theme: Theme): { height: number; option: Option } {
   const { small, each } = splitByEngine(list);
   const names = list.flatMap((panel) => panel.lines.map((one) => one.engine.name));
   const space = small ? SMALL : { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
   const layout = layOutPanelsWithNotes(each.map(({ panel }) => formatGaps(panel.gaps ?? [], String)), width, space, theme);
   // The load generator's line is far below and far longer: it is drawn only near the engines' lines.
-  const points = list.flatMap((panel) => panel.lines.filter((one) => !one.engine.loadGenerator).flatMap((one) => one.curve.points));
+  const curves = list.flatMap((panel) => panel.lines.filter((one) => !one.engine.loadGenerator).map((one) => one.curve.points));
+  const points = curves.flat();
   const maxNines = Math.ceil(Math.max(1, ...points.map(([nines]) => nines)) - 0.05);
-  const minNs = 10 ** (Math.floor(Math.log10(Math.max(1, Math.min(...points.filter(([nines]) => nines > 0.2).map(([, ns]) => ns))))) - 1);
+  const minNs = 10 ** (Math.floor(Math.log10(Math.max(1, Math.min(...curves.flatMap(omitFastest).map(([, ns]) => ns))))) - 1);
   const maxNs = 10 ** Math.ceil(Math.log10(Math.max(10, ...points.map(([, ns]) => ns))));
   const option: Option = {
     title: [...each.map(({ panel }, at) => panelTitle(panel.title, layout.panels[at]!, space.left, theme)), ...layout.titles],

@@ -6,7 +6,7 @@ import type { Option } from "../echarts";
 import { createControl, type Drawing, type Figure } from "../drawing";
 import { formatValue, NONE } from "../format";
 import { axisOptions, axisLabelOptions, truncate, FONT, layOutPanels, tooltipContent, tooltipOptions } from "../layout";
-import { metricRange, type Engine } from "../model";
+import { describeTrials, metricRange, type Engine } from "../model";
 import { figureLabel, publishedEnds, findSeatMetric, rowNames, studySource, formatPublished, type Published, type PublishedValue } from "../study";
 import { chosenEngines, type View } from "../view";
 
@@ -166,7 +166,7 @@ function measuredSeries(rows: Row[], theme: Theme): object {
     type: "scatter", name: "this run", data, symbolSize: 9, z: 5, emphasis: { disabled: true },
     tooltip: { formatter: (item: { data: { row: Row; own: Own } }) => {
       const { own } = item.data, { unit } = own.metric, range = metricRange(own.metric);
-      return tooltipContent(`${own.label}: this run`, [["this run", formatValue(own.value, unit), engineColour(own.engine, theme)], ["range", range ? `${formatValue(range[0], unit)} to ${formatValue(range[1], unit)}` : "one trial"], ["published", formatPublished(item.data.row.value)]]);
+      return tooltipContent(`${own.label}: this run`, [["this run", formatValue(own.value, unit), engineColour(own.engine, theme)], ["range", range ? `${formatValue(range[0], unit)} to ${formatValue(range[1], unit)}` : describeTrials(own.metric)], ["published", formatPublished(item.data.row.value)]]);
     } },
   };
 }

@@ -27,11 +27,27 @@ interface Row {
   standings: (Standing | null)[];
 }
 
-/** Orders questions: the main one first, then latencies, the load last. */
-function orderQuestions(questions: Question[], main: Question | null): Question[] {
-  const questionWeight = (question: Question) => (question === main ? 0 : LATENCIES.includes(question) ? 1 : question === "loading" ? 3 : 2);
-  return [...questions].sort((a, b) => questionWeight(a) - questionWeight(b));
+/** A column: a question, of one operation of a mix or of all (null). */
+interface Column {
+  question: Question;
+  op: string | null;
 }
+
+const isColumn = (ranking: Ranking, { question, op }: Column): boolean => ranking.question === question && (ranking.op ?? null) === op;
+
+/** Returns the columns of these rankings: the main question first, then latencies, the load last. */
+export function rankingColumns(questions: Question[], rankings: Ranking[], main: Question | null): Column[] {
+  const questionWeight = (question: Question) => (question === main ? 0 : LATENCIES.includes(question) ? 1 : question === "loading" ? 3 : 2);
+  const questionOps = (question: Question) => unique(rankings.filter((one) => one.question === question).map((one) => one.op ?? null));
+  return [...questions].sort((a, b) => questionWeight(a) - questionWeight(b))
+    .flatMap((question) => questionOps(question).map((op) => ({ question, op })));
+}
+
+/** Returns the head of a column: `reads`, `update p99`. */
+export const columnTitle = ({ question, op }: Column): string =>
+  (op == null ? QUESTIONS[question].short : `${op} ${question === "tail" ? "p99.9" : "p99"}`);
+
+const columnHelp = ({ question, op }: Column): string => QUESTIONS[question].long + (op == null ? "" : `: ${op}`);
 
 function draw(view: View): Drawing | null {
   const { choice, model } = view;
@@ -44,14 +60,15 @@ function draw(view: View): Drawing | null {
   // A filter by part may hide a question's main ranking: then the next one answers it.
   const settingRankings = partRankings.filter((one) => one.setting === setting.value);
   const main = mainQuestion(model.data, chosenWorks(model, choice));
-  const ordered = orderQuestions(rankedQuestions(model).filter((question) => settingRankings.some((one) => one.question === question)), main);
-  const chosen = ordered.filter((question) => choice.questions.length === 0 || choice.questions.includes(question));
-  const questions = chosen.length > 0 ? chosen : ordered;
+  const allColumns = rankingColumns(rankedQuestions(model), settingRankings, main);
+  const chosen = allColumns.filter(({ question }) => choice.questions.length === 0 || choice.questions.includes(question));
+  const columns = chosen.length > 0 ? chosen : allColumns;
+  const columnKeys = columns.map(({ question, op }) => (op == null ? question : `${question} ${op}`));
   const order = createControl(view, "ranking.order", "in the order of",
-    questions.map((question) => ({ value: question, label: QUESTIONS[question].short })), questions[0] ?? "");
-  const by = questions.indexOf(order.value as never);
+    columns.map((column, at) => ({ value: columnKeys[at] ?? "", label: columnTitle(column) })), columnKeys[0] ?? "");
+  const by = columnKeys.indexOf(order.value);
   const classes = unique(settingRankings.map((one) => one.durability)).map((durability) => {
-    const rankings = questions.map((question) => settingRankings.find((one) => one.question === question && one.durability === durability) ?? null);
+    const rankings = columns.map((column) => settingRankings.find((one) => isColumn(one, column) && one.durability === durability) ?? null);
     return { durability, rankings, rows: rankingRows(view, engines, rankings, by) };
   }).filter((one) => one.rows.length > 0);
   if (classes.length === 0) return null;
@@ -59,31 +76,31 @@ function draw(view: View): Drawing | null {
   // Losses have a column if they were tested.
   const tested = classes.some((one) => one.rows.some((row) => rowLosses(row) !== NONE));
   // Latencies of a mix are questions of their own.
-  const tails = questions.some((question) => LATENCIES.includes(question)) ? [] : latencyColumns(view, first[by] ?? null);
-  const questionTitle = (at: number) => { const question = questions[at]!, op = first[at]?.op; return op != null && LATENCIES.includes(question) ? `${op} p99` : QUESTIONS[question].short; };
-  const width = questions.length + tails.length + (tested ? 2 : 1);
+  const tails = columns.some(({ question }) => LATENCIES.includes(question)) ? [] : latencyColumns(view, first[by] ?? null);
+  const titles = columns.map(columnTitle);
+  const width = columns.length + tails.length + (tested ? 2 : 1);
   return {
     title: "Ranking by question",
     whole: true,
     note: `Rank, figure, and how many times behind the best of the same durability class; = tied, ? too few trials. ${trialsNote(view)}.`,
     how: nonEmptyTexts("Tied (=, ~): the interval of the ratio, of 99 % over the pairs of trials, does not leave 1 out. With fewer than four trials (?) nothing is.",
-      `Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short}: ${rankingSource(one)}`] : [])).join("; ")}.`),
+      `Measured by: ${first.flatMap((one, at) => (one ? [`${titles[at]}: ${rankingSource(one)}`] : [])).join("; ")}.`),
     controls: [setting, order],
     element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
       h("table", { class: "ranking" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.flatMap((question, at) => [
-          h("th", { scope: "col", title: QUESTIONS[question].long, ...(at === by ? { "aria-sort": "ascending" } : {}) }, questionTitle(at)),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...columns.flatMap((column, at) => [
+          h("th", { scope: "col", title: columnHelp(column), ...(at === by ? { "aria-sort": "ascending" } : {}) }, columnTitle(column)),
           ...(at === by ? tails.map(({ title }) => h("th", { scope: "col", class: "tail" }, title)) : [])]),
           tested ? h("th", { scope: "col" }, "power loss") : null)),
         ...classes.map((one) => h("tbody", { "data-class": one.durability },
           classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
-          ...one.rows.map((row) => rowElement(row, { ...one, titles: questions.map((_, at) => questionTitle(at)), by, tails, tested }, theme)))))),
+          ...one.rows.map((row) => rowElement(row, { ...one, titles, by, tails, tested }, theme)))))),
     table: () => ({
       head: ["engine", "question", "measured by", "part", "durability", "rank", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
       words: 5,
       rows: classes.flatMap((one) => one.rows.flatMap((row) => row.standings.flatMap((standing, at) => {
-        const ranking = one.rankings[at];
-        return ranking && standing ? [[row.engine.title, QUESTIONS[ranking.question].long, rankingSource(ranking), ranking.part ?? NONE, ranking.durability, ...standingCells(ranking, standing)]] : [];
+        const ranking = one.rankings[at], column = columns[at];
+        return ranking && standing && column ? [[row.engine.title, columnHelp(column), rankingSource(ranking), ranking.part ?? NONE, ranking.durability, ...standingCells(ranking, standing)]] : [];
       }))),
     }),
   };
@@ -142,6 +159,13 @@ const formatFigure = (ranking: Ranking, value: number): string => formatValue(va
 const formatRank = (standing: Standing): string =>
   `${standing.rank ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
 
+/** Returns how many times behind the best: `1.31×`, `~`, and `1.31×?` with too few trials. */
+export function formatBehind({ verdict, ratio_to_best: behind, ratio_to_best_low: low }: Standing): string {
+  if (verdict === "base" || behind == null) return "";
+  if (verdict === "not_distinguishable" && low != null) return "~";
+  return `${formatRatio(behind)}×${verdict === "different" ? "" : "?"}`;
+}
+
 const formatRange = (low: number | null, high: number | null, format: (value: number) => string): string =>
   low == null || high == null ? NONE : `${format(low)} to ${format(high)}`;
 
@@ -197,11 +221,10 @@ function standingContent(ranking: Ranking, standing: Standing, rivals: number, c
   const absolute = h("span", { class: "absolute" }, formatFigure(ranking, standing.value ?? 0));
   if (rivals < 2) return [absolute, " ", h("span", { class: "faint" }, "alone in its class")];
   const behind = standing.ratio_to_best ?? null;
-  const words = standing.verdict === "base" || behind == null ? "" : standing.verdict === "not_distinguishable" ? "~" : `${formatRatio(behind)}×`;
   const interval = formatRange(standing.ratio_to_best_low, standing.ratio_to_best_high, formatRatio);
   return [
     h("span", { class: "rank" }, formatRank(standing)), " ", absolute, " ",
-    h("span", { class: "behind", ...(interval === NONE ? {} : { title: `interval: ${interval}` }) }, words),
+    h("span", { class: "behind", ...(interval === NONE ? {} : { title: `interval: ${interval}` }) }, formatBehind(standing)),
     h("span", { class: "share", "aria-hidden": "true" }, h("i", { style: `width:${behind == null ? 0 : Math.max(1, 100 / behind)}%;background:${colour}` })),
   ];
 }

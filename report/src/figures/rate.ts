@@ -29,7 +29,7 @@ function withOutcome(view: View, gap: Gap): Gap {
 
 function draw(view: View): Drawing | null {
   // The figure has all rates of the workload, and is drawn once, with the first of them.
-  const isSibling = (work: Work) => work.family === view.work.family && work.means === view.work.means && work.volume === view.work.volume;
+  const isSibling = (work: Work) => work.family === view.work.family && work.means === view.work.means && work.volume === view.work.volume && work.part === view.work.part;
   const works = view.model.works.filter(isSibling);
   if (works.length < 2 || works[0]?.id !== view.work.id) return null;
   const engines = new Set(view.engines.map((engine) => engine.id));

@@ -1,14 +1,14 @@
 // Figure: each engine's figures next to the first engine's, with the difference as a factor of at least
 // one: "37x lower".
 
-import type { Metric, Relative } from "../data";
+import type { Group, Metric, Relative } from "../data";
 import { nonEmptyTexts, trialsNote, type Drawing, type Figure } from "../drawing";
 import { formatValue, NONE } from "../format";
 import { ENGINES_MAX } from "../layout";
 import { boardElement, boardPicture, boardRows, type Row } from "./board";
 import { costMetric, latencyOps, metricRange, rateMetric, relativeRate, tailMetric, type Case, type Engine } from "../model";
 import { threadsSuffix, rateLabel, tailLabel } from "../phrases";
-import { threadCounts, equalityShare, type View } from "../view";
+import { threadCounts, type View } from "../view";
 import { incomparableReason } from "./mixes";
 
 type Read = (one: Case) => Metric | null;
@@ -65,16 +65,20 @@ function scoreboardRows(view: View): Row[] {
   const rows: Row[] = [];
   const counts = threadCounts(view);
   const addRow = (name: string, threads: number | null, read: Read, { incomparable = null, role = null }: { incomparable?: string | null; role?: string | null } = {}) => {
-    const metrics = new Map<string, Metric | null>(), trials = new Map<string, number[]>(), relatives = new Map<string, Relative>();
+    const metrics = new Map<string, Metric | null>(), groups = new Map<string, Group>();
+    const relatives = new Map<string, Relative>(), uncompared = new Set<string>();
     const findCase = (engine: Engine | null) => view.cases.find((one) => one.engine.id === engine?.id && one.threads === threads);
-    const base = findCase(baseEngine(view.engines));
+    const base = findCase(baseEngine(view.engines)), judgedRole = view.work.load ? "load" : role;
+    const findRelative = (one: Case | undefined) => (one && judgedRole != null ? relativeRate(one, judgedRole) : null);
     for (const engine of view.engines) {
-      const one = findCase(engine), relative = one && role != null ? relativeRate(one, role) : null;
+      const one = findCase(engine), relative = findRelative(one);
       metrics.set(engine.id, one ? read(one) : null);
-      if (one) trials.set(engine.id, one.group.trials.map(({ trial }) => trial));
-      if (relative && relative.base === base?.group.label) relatives.set(engine.id, relative);
+      if (one) groups.set(engine.id, one.group);
+      if (role != null && relative && relative.base === base?.group.label) relatives.set(engine.id, relative);
+      // A filter may hide the base: engines that have the same one did the same work.
+      if (judgedRole != null && (!relative || relative.base !== findRelative(base)?.base)) uncompared.add(engine.id);
     }
-    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, trials, relatives, within: equalityShare(view), incomparable });
+    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, groups, relatives, uncompared, incomparable });
   };
   if (view.work.load) {
     addRow("Records/s", null, (one) => rateMetric(one, "load"), { role: "load" });

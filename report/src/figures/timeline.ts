@@ -8,7 +8,7 @@ import type { Option } from "../echarts";
 import { formatClock, formatDuration, NONE, formatSi } from "../format";
 import { notDrawnEngines } from "../gaps";
 import { axisOptions, axisLabelOptions, truncate, ENGINES_MAX, FONT, nameWidth, tooltipContent, tooltipOptions } from "../layout";
-import { rateMetric, type Engine } from "../model";
+import { phasesUntilSettled, rateMetric, unique, type Engine } from "../model";
 import type { View } from "../view";
 import { casesAtThreads, threadsControl } from "./choices";
 import { roundStep } from "./heat";
@@ -42,9 +42,9 @@ const LANES: Record<EventKind, string> = {
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "timeline");
   const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
-  const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
+  const phases = unique(cases.flatMap(phasesUntilSettled));
   const lines = cases.flatMap((one) => view.model.data.time_lines
-    .filter((line) => line.group === one.index && phases.includes(line.phase))
+    .filter((line) => line.group === one.index && phasesUntilSettled(one).includes(line.phase))
     .map((line) => ({ engine: one.engine, line })));
   const phase = createControl(view, "timeline.phase", "phase",
     phases.filter((name) => lines.some(({ line }) => line.phase === name)).map((name) => ({ value: name, label: name })), view.work.phase);

@@ -1,6 +1,7 @@
 // Figure: each engine on each volume, such as filesystems or a raw device. It needs a suite with several
 // volumes.
 
+import type { Relative } from "../data";
 import { formatDirection, createControl, trialsNote, type Drawing, type Figure } from "../drawing";
 import { NONE, formatOwnThreads, formatSi } from "../format";
 import { barGaps } from "../gaps";
@@ -19,15 +20,24 @@ const rateFigure = (one: Case, role: string) =>
 const relativeVolume = (one: Case, role: string) =>
   (one.load ?? one.run?.roles.find((row) => row.role === role))?.relative_volume ?? null;
 
+/** Returns the workloads that differ in their volume alone: of one part of the suite, or of several if each volume has one part. */
+export function volumeSiblings(works: Work[], { family, means, rate, part }: Work): Work[] {
+  const alike = works.filter((other) => other.family === family && other.means === means && other.rate === rate);
+  const isEachOnce = unique(alike.map((other) => other.volume)).length === alike.length;
+  return isEachOnce ? alike : alike.filter((other) => other.part === part);
+}
+
+/** Formats a ratio, with its base where that is not the first volume: an engine may have none there. */
+export const formatRelativeVolume = (relative: Relative | null, first: string | undefined): string =>
+  formatRelative(relative) + (relative && relative.base !== first ? ` vs. ${relative.base}` : "");
+
 function draw(view: View): Drawing | null {
   // The figure has all volumes of the workload, and is drawn once, with the first of them.
-  const isSibling = (work: Work) =>
-    work.family === view.work.family && work.means === view.work.means && work.rate === view.work.rate;
-  const family = view.model.works.filter(isSibling);
+  const family = volumeSiblings(view.model.works, view.work);
   const volumeNames = unique(family.flatMap((work) => work.volume ?? []));
   if (view.work.drive || volumeNames.length < 2 || family[0]?.id !== view.work.id) return null;
   const engineIds = new Set(view.engines.filter((engine) => !engine.loadGenerator).map((engine) => engine.id));
-  const cases = view.model.cases.filter((one) => isSibling(one.work) && engineIds.has(one.engine.id));
+  const cases = view.model.cases.filter((one) => family.includes(one.work) && engineIds.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
   const role = createControl(view, "volumes.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
   // The default is the highest number of threads for which the most volumes have figures.
@@ -56,11 +66,11 @@ function draw(view: View): Drawing | null {
     whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${volumeNames[0]}`],
+      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", "vs. first volume"],
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = rateFigure(one, name)?.value;
-        return [one.engine.name, one.work.volume ?? NONE, formatOwnThreads(findRole(one, name)?.threads, one.swept), name, value == null ? NONE : formatSi(value), formatRelative(relativeVolume(one, name))];
+        return [one.engine.name, one.work.volume ?? NONE, formatOwnThreads(findRole(one, name)?.threads, one.swept), name, value == null ? NONE : formatSi(value), formatRelativeVolume(relativeVolume(one, name), volumeNames[0])];
       })),
     }),
   };

@@ -8,7 +8,7 @@ import type { Option } from "../echarts";
 import { formatBytes, NONE } from "../format";
 import { missingReason, notDrawnEngines } from "../gaps";
 import { axisOptions, axisLabelOptions, truncate, FONT, tooltipContent, tooltipOptions } from "../layout";
-import { costMetric, threadsText, unique, type Case } from "../model";
+import { costMetric, phasesUntilSettled, threadsText, unique, type Case } from "../model";
 import type { View } from "../view";
 import { binaryScale } from "./bars";
 import { casesAtThreads, threadsControl } from "./choices";
@@ -31,25 +31,28 @@ const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[half] ?? 0 : ((sorted[half - 1] ?? 0) + (sorted[half] ?? 0)) / 2;
 };
 
-/** Returns the median over trials of the bytes of each cause, summed over the phases. */
-function bytesByCause(list: Written[], phases: string[]): { cause: Cause; value: number }[] {
+/** Returns the median over trials of the bytes of each cause, summed over phases. */
+function bytesByCause(list: Written[]): { cause: Cause; value: number }[] {
   const trials = unique(list.map((one) => one.trial));
   return CAUSES.flatMap(([cause]) => {
     const sums = trials.flatMap((trial) => {
-      const own = list.filter((one) => one.trial === trial && phases.includes(one.phase)).flatMap((one) => one.bytes.filter(([name]) => name === cause));
+      const own = list.filter((one) => one.trial === trial).flatMap((one) => one.bytes.filter(([name]) => name === cause));
       return own.length === 0 ? [] : [own.reduce((sum, [, value]) => sum + value, 0)];
     });
     return sums.length === 0 ? [] : [{ cause, value: median(sums) }];
   });
 }
 
+/** Returns what an engine reports of a case's phase and the settling after it, like the device's count. */
+const listWritten = (view: View, one: Case): Written[] =>
+  (view.model.data.written ?? []).filter((each) => each.group === one.index && phasesUntilSettled(one).includes(each.phase));
+
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "written");
   const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
-  const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
-  const all = (view.model.data.written ?? []).filter((one) => phases.includes(one.phase) && cases.some((each) => each.index === one.group));
+  const all = cases.flatMap((one) => listWritten(view, one)), settles = cases.some((one) => phasesUntilSettled(one).length > 1);
   const rows = cases.flatMap((one): Row[] => {
-    const causes = bytesByCause(all.filter((each) => each.group === one.index), phases);
+    const causes = bytesByCause(listWritten(view, one));
     const device = costMetric(one, "device_write_bytes")?.value;
     const reportedRows: Row[] = causes.length > 0
       ? [{ one, name: `${one.engine.name} says`, parts: causes.map(({ cause, value }) => ({ name: CAUSES.find(([name]) => name === cause)?.[1] ?? cause, value })), word: formatUnreported(causes.map(({ cause }) => cause)) }]
@@ -60,7 +63,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Bytes written by cause",
     note: `What an engine says it wrote, and below it what the device counted, ${formatDirection("lower")}; median of ${trialsNote(view)}.`,
-    how: nonEmptyTexts(`The device's count is of the same phase${view.work.load ? " and the settling after it" : ""}. It can be less: what was not written back, or was written over before it was.`,
+    how: nonEmptyTexts(`The device's count is of the same phase${settles ? " and the settling after it" : ""}. It can be less: what was not written back, or was written over before it was.`,
       `Sources: ${unique(all.flatMap((one) => one.sources)).join("; ")}.`),
     controls: [threads],
     cases,
@@ -69,9 +72,8 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "threads", ...CAUSES.map(([, title]) => title), "device, all causes", "keys and values"],
       rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => {
-        const caseWritten = (view.model.data.written ?? []).filter((each) => each.group === one.index && phases.includes(each.phase));
-        const causes = bytesByCause(caseWritten, phases), device = costMetric(one, "device_write_bytes")?.value;
-        const userBytes = caseWritten.filter((each) => each.phase === view.work.phase).map((each) => each.user_bytes);
+        const own = listWritten(view, one), causes = bytesByCause(own), device = costMetric(one, "device_write_bytes")?.value;
+        const userBytes = own.filter((each) => each.phase === view.work.phase).map((each) => each.user_bytes);
         return [one.engine.name, threadsText(one),
           ...CAUSES.map(([cause]) => { const total = causes.find((each) => each.cause === cause); return total ? formatBytes(Math.round(total.value)) : NONE; }),
           device == null ? NONE : formatBytes(Math.round(device)), userBytes.length === 0 ? NONE : formatBytes(Math.round(median(userBytes)))];

@@ -384,6 +384,7 @@ mod tests {
             let summary = fixture.summary();
             let is_it = |group: &&Group| group.engine == "lmdb" && group.threads == Some(1);
             let group = summary.groups.iter().find(is_it).unwrap();
+            assert_eq!(group.runs[0].settle.as_deref(), Some("measure-settle"));
             group.runs[0].metrics.value(&c::CPU_PER_OP).unwrap()
         };
         let (little, much) = (cpu(0), cpu(10_000_000_000));

@@ -85,8 +85,7 @@ pub struct Group {
     pub load: Option<LoadRow>,
     /// Its measured phases.
     pub runs: Vec<RunRow>,
-    /// The finding that makes its figures invalid; none: they are valid.
-    #[serde(skip)]
+    /// The finding that makes its figures invalid; null: they are valid.
     pub(crate) void: Option<String>,
     /// The key that loads with the same work share, on any engine.
     #[serde(skip)]
@@ -126,6 +125,8 @@ pub struct LoadRow {
     pub phase: String,
     /// Threads that loaded.
     pub threads: u32,
+    /// The phase that waits for the work that it left behind; null: none.
+    pub settle: Option<String>,
     /// Whether the RAM limit began only after it.
     pub before_limit: bool,
     /// Its figures.
@@ -144,6 +145,8 @@ pub struct RunRow {
     /// The longer phase that it is a window of.
     #[serde(skip)]
     pub window: Option<PhaseWindow>,
+    /// The phase that waits for the work that it left behind; null: none.
+    pub settle: Option<String>,
     /// Its costs, all roles together.
     pub metrics: Metrics,
     /// Its roles.
@@ -439,10 +442,12 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
         case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
     let workload::Activity::Load(load) = &case.phases[index].work else { return None };
     let phase = case.phases[index].name.clone();
-    let metrics = cost::load_metrics(trials, &phase, settle_after(case, &phase), host);
+    let settle = settle_after(case, &phase);
+    let metrics = cost::load_metrics(trials, &phase, settle, host);
+    let settle = settle.map(str::to_owned);
     let (threads, before_limit) = (load.threads, case.ram_limit_from > 0);
     let (relative, relative_volume) = (None, None);
-    Some(LoadRow { phase, threads, before_limit, metrics, relative, relative_volume })
+    Some(LoadRow { phase, threads, settle, before_limit, metrics, relative, relative_volume })
 }
 
 /// The phase that waits for the work that `phase` left behind.
@@ -470,6 +475,7 @@ fn run_row(
     RunRow {
         phase: phase.to_owned(),
         window: planned.window.clone(),
+        settle: settle.map(str::to_owned),
         metrics: cost::measure_metrics(trials, phase, settle, host),
         roles: mix.roles.iter().map(|role| role::row(trials, phase, role, &deferred)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
