@@ -56,8 +56,8 @@ impl FilesystemClass {
     /// Returns the class of a filesystem, by the kernel's name of it.
     pub fn from_kind(kind: &str) -> Self {
         match kind {
-            "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
-            | RAW | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
+            "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "bcachefs" | "jfs" | RAW
+            | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
             "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" => Self::Memory,
             "overlay" | "aufs" | "unionfs" | "ecryptfs" => Self::Layers,
             "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "ceph" | "afs" | "lustre"
