@@ -1,5 +1,6 @@
 //! The devices whose requests are watched: the one under the volume or, if that is made of others
-//! (device mapper, MD), those others: the kernel shows requests at the lowest level only.
+//! (device mapper, MD, `NVMe` multipath), those others: the kernel shows requests at the lowest
+//! level only.
 
 use kvdyno_host::Root;
 use kvdyno_host::device::{Device, parse_number};
@@ -32,11 +33,13 @@ fn descend(
     depth: u32,
     devices: &mut Vec<Watched>,
 ) -> Result<(), String> {
-    if device.below.is_empty() || depth == 0 {
+    if device.below.is_empty() || device.is_multipath() || depth == 0 {
         let watched =
-            watched_device(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
-        if !devices.contains(&watched) {
-            devices.push(watched);
+            watched_devices(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
+        for watched in watched {
+            if !devices.contains(&watched) {
+                devices.push(watched);
+            }
         }
         return Ok(());
     }
@@ -48,8 +51,9 @@ fn descend(
     Ok(())
 }
 
-fn watched_device(root: &Root, device: &Device) -> Option<Watched> {
-    let (name, disk) = (device.name.clone(), device.disk.clone());
+/// Returns a device, or each path to it.
+fn watched_devices(root: &Root, device: &Device) -> Option<Vec<Watched>> {
+    let (name, disk) = (&device.name, &device.disk);
     let sectors = if name == disk {
         None
     } else {
@@ -57,12 +61,30 @@ fn watched_device(root: &Root, device: &Device) -> Option<Watched> {
         let start = field("start")?;
         Some(start..start + field("size")?)
     };
-    Some(Watched { number: number(root, &disk)?, name, disk, sectors })
+    let watched = |name: &String, disk: &String| {
+        let (number, sectors) = (number(root, disk)?, sectors.clone());
+        Some(Watched { name: name.clone(), disk: disk.clone(), number, sectors })
+    };
+    if !device.is_multipath() {
+        return Some(vec![watched(name, disk)?]);
+    }
+    // Without a path none of its requests would be seen.
+    let paths = Some(&device.below).filter(|paths| !paths.is_empty())?;
+    paths.iter().map(|path| watched(path, path)).collect()
 }
 
-/// Returns the number of a device or a partition, such as `254:0`.
+/// Returns the number of a device or a partition, such as `254:0`. A path of `NVMe` multipath is
+/// hidden: it has its number in `/proc/diskstats` only.
 fn number(root: &Root, name: &str) -> Option<(u32, u32)> {
-    parse_number(&root.text(format!("/sys/class/block/{name}/dev"))?)
+    if let Some(text) = root.text(format!("/sys/class/block/{name}/dev")) {
+        return parse_number(&text);
+    }
+    let text = root.text("/proc/diskstats")?;
+    text.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let (major, minor) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        (words.next()? == name && major != 0).then_some((major, minor))
+    })
 }
 
 #[cfg(test)]
@@ -107,5 +129,35 @@ mod tests {
         let names: Vec<String> =
             find(&fake.root, &device).unwrap().into_iter().map(|watched| watched.name).collect();
         assert_eq!(names, ["sda1"]);
+    }
+
+    #[test]
+    fn of_nvme_multipath_the_paths_are_watched() {
+        let head = "/sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+        let fake = Fake::new()
+            .file(&format!("{head}/dev"), "259:1\n")
+            .file(&format!("{head}/nvme0n1p1/partition"), "1\n")
+            .file(&format!("{head}/nvme0n1p1/start"), "2048\n")
+            .file(&format!("{head}/nvme0n1p1/size"), "1000\n")
+            .link("/sys/block/nvme0n1", &format!("../..{head}"))
+            .link("/sys/dev/block/259:2", &format!("../../..{head}/nvme0n1p1"));
+        let device = Device::find(&fake.root, (259, 2)).unwrap();
+        assert_eq!(find(&fake.root, &device).unwrap_err(), "nvme0n1p1: no number");
+        let stats = " 259       0 nvme0c0n1 1 0 8 5\n 259       3 nvme0c1n1 1 0 8 5\n";
+        let fake = fake
+            .file("/sys/block/nvme0c0n1/stat", "")
+            .file("/sys/block/nvme0c1n1/stat", "")
+            .file("/proc/diskstats", stats);
+        let device = Device::find(&fake.root, (259, 2)).unwrap();
+        let watched = find(&fake.root, &device).unwrap();
+        let parts: Vec<_> =
+            watched.into_iter().map(|one| (one.name, one.number, one.sectors)).collect();
+        assert_eq!(
+            parts,
+            [
+                ("nvme0c0n1".to_owned(), (259, 0), Some(2048..3048)),
+                ("nvme0c1n1".to_owned(), (259, 3), Some(2048..3048)),
+            ]
+        );
     }
 }

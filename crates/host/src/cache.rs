@@ -8,7 +8,7 @@ use super::pages::{self, Cached};
 use super::raw;
 use super::size::files;
 use kvdyno_record::usage::Residency;
-use rustix::fs::{Advice, fadvise, fsync, syncfs};
+use rustix::fs::{Advice, fadvise, fstatfs, fsync, syncfs};
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -21,6 +21,9 @@ pub const COLD_SHARE_MAX: f64 = 0.01;
 /// The number of attempts: at the first, some pages are on per-CPU lists or under writeback.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
+
+const OVERLAYFS_SUPER_MAGIC: u32 = 0x794c_7630;
+const ZFS_SUPER_MAGIC: u32 = 0x2fc1_2fc1;
 
 /// The result of an eviction.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +111,9 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
 }
 
 fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
+    if !cachestat_counts(fstatfs(file)?.f_type as u32)? {
+        "mincore".clone_into(method);
+    }
     if method == "cachestat" {
         match pages::cachestat(file) {
             // cachestat(2) is missing before Linux 6.5, or a sandbox forbids it.
@@ -118,6 +124,18 @@ fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
         }
     }
     pages::mincore(path, file)
+}
+
+/// Returns whether cachestat(2) counts the pages of a filesystem's files. A file of an overlay has
+/// none: they are those of its layer, which mincore(2) reaches through a map. Fails for ZFS.
+fn cachestat_counts(magic: u32) -> io::Result<bool> {
+    match magic {
+        ZFS_SUPER_MAGIC => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "ZFS has a cache of its own, which Linux cannot inspect",
+        )),
+        magic => Ok(magic != OVERLAYFS_SUPER_MAGIC),
+    }
 }
 
 /// Writes all dirty data of a path's volume to its device, and returns the time taken.
@@ -147,8 +165,11 @@ pub fn drop_caches_availability(root: &Root) -> kvdyno_record::host::Availabilit
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{disk_dir, write_file};
+    use super::super::testing::{disk_dir, needs_root, report_skip, write_file};
     use super::*;
+    use crate::fresh::namespace;
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    use std::ffi::CString;
     use std::fs;
     use std::io::Read;
 
@@ -193,6 +214,40 @@ mod tests {
         fs::write(&path, vec![1; 1 << 20]).unwrap();
         assert!(sync_volume(dir.path()).unwrap() > Duration::ZERO);
         assert_eq!(residency(&path).unwrap().dirty_bytes, 0);
+    }
+
+    #[test]
+    fn pages_of_an_overlay_are_those_of_its_layers() {
+        let test = "pages_of_an_overlay_are_those_of_its_layers";
+        let Some(dir) = disk_dir(test).filter(|_| needs_root(test)) else { return };
+        let part = |name: &str| dir.path().join(name);
+        for name in ["lower", "upper", "work", "all"] {
+            fs::create_dir(part(name)).unwrap();
+        }
+        write_file(&part("lower/a"), 4 << 20);
+        namespace::enter(&[]).unwrap();
+        let layers = ["lower", "upper", "work"]
+            .map(|name| format!("{name}dir={}", part(name).display()))
+            .join(",");
+        let options = CString::new(layers).unwrap();
+        let point = part("all");
+        let mounted = mount("none", &point, "overlay", MountFlags::empty(), options.as_c_str());
+        if let Err(error) = mounted {
+            return report_skip("overlay", test, &error.to_string());
+        }
+        write_file(&point.join("b"), 4 << 20);
+        let warm = residency(&point).unwrap();
+        let eviction = evict(&point).unwrap();
+        unmount(&point, UnmountFlags::DETACH).unwrap();
+        assert!(resident_share(&warm) > 0.9, "{warm:?}");
+        assert_eq!((warm.method.as_str(), warm.file_bytes), ("mincore", 8 << 20));
+        assert!(eviction.is_cold(), "{eviction:?}");
+    }
+
+    #[test]
+    fn a_cache_that_nothing_reports_is_not_empty() {
+        assert!(cachestat_counts(0xef53).unwrap());
+        assert!(cachestat_counts(ZFS_SUPER_MAGIC).is_err());
     }
 
     #[test]

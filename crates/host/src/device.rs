@@ -3,7 +3,8 @@
 //! The counters are those right under the filesystem: of the partition, of the device mapper or MD
 //! array (not of the drives below it), or of the loop device (the device below its file counts the
 //! same I/O once more). The kernel counts flushes for whole disks only: a partition shows those of
-//! its disk, a stacked device none.
+//! its disk, a stacked device none. A namespace of `NVMe` multipath is stacked as well: the kernel
+//! counts its flushes as reads.
 
 use super::Root;
 use kvdyno_record::usage::DeviceUsage;
@@ -19,7 +20,7 @@ pub struct Device {
     pub name: String,
     /// The kernel's name of the whole device: `nvme0n1`.
     pub disk: String,
-    /// The devices right below it (device mapper, MD); none for a drive.
+    /// The devices right below it (device mapper, MD, `NVMe` multipath); none for a drive.
     pub below: Vec<String>,
     directory: PathBuf,
 }
@@ -45,8 +46,17 @@ impl Device {
             directory.as_path()
         };
         let disk = file_name(whole)?;
-        let below = root.names(format!("/sys/block/{disk}/slaves"));
+        let below = if is_multipath(&directory) {
+            nvme_paths(root, &disk)
+        } else {
+            root.names(format!("/sys/block/{disk}/slaves"))
+        };
         Some(Self { name, disk, below, directory })
+    }
+
+    /// Returns whether it is a namespace of `NVMe` multipath: those below are paths to it.
+    pub fn is_multipath(&self) -> bool {
+        is_multipath(&self.directory)
     }
 
     /// Returns the directory of the whole device.
@@ -56,16 +66,22 @@ impl Device {
 
     /// Fails with a reason if the kernel keeps no counters.
     pub fn check_counters(&self, root: &Root) -> Result<(), String> {
-        match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
-            // zram counts, whatever the switch is set to.
-            Some(false) if self.disk.starts_with("zram") => Ok(()),
-            Some(false) => Err(format!(
-                "{} has no I/O counters: its queue/iostats is \
-                0",
-                self.disk
-            )),
-            _ => Ok(()),
+        let switch = root.switch(format!("{}/queue/iostats", self.disk_directory()));
+        if switch == Some(false) && !self.counts_without_switch(root) {
+            return Err(format!("{} has no I/O counters: its queue/iostats is 0", self.disk));
         }
+        Ok(())
+    }
+
+    /// Returns whether the device counts although the switch is off. The switch governs requests;
+    /// a device without them counts by itself, and its switch may be off from the beginning: zram,
+    /// device mapper before Linux 6.6, MD before 5.14.
+    fn counts_without_switch(&self, root: &Root) -> bool {
+        let directory = self.disk_directory();
+        let has_requests = root.path(format!("{directory}/mq")).exists();
+        let stat = root.text(format!("{directory}/stat")).unwrap_or_default();
+        let has_counted = stat.split_ascii_whitespace().any(|count| count != "0");
+        !has_requests && (self.disk.starts_with("zram") || has_counted)
     }
 
     /// Returns the device's counters; `None`: it has none.
@@ -73,7 +89,7 @@ impl Device {
         self.check_counters(root).ok()?;
         let text = std::fs::read_to_string(self.directory.join("stat")).ok()?;
         let mut usage = parse(&self.name, &text)?;
-        if !self.below.is_empty() {
+        if !self.below.is_empty() || self.is_multipath() {
             (usage.flushes, usage.flush_ns) = (None, None);
         } else if self.name != self.disk {
             let text = root.text(format!("{}/stat", self.disk_directory()))?;
@@ -119,6 +135,21 @@ pub fn parse_number(text: &str) -> Option<(u32, u32)> {
 
 fn file_name(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.to_owned())
+}
+
+/// A namespace of `NVMe` multipath belongs to the subsystem, any other to its controller.
+fn is_multipath(directory: &Path) -> bool {
+    directory.components().any(|component| component.as_os_str() == "nvme-subsystem")
+}
+
+/// Returns the paths to a namespace of `NVMe` multipath: `nvme0c0n1`, `nvme0c1n1` for `nvme0n1`.
+fn nvme_paths(root: &Root, head: &str) -> Vec<String> {
+    let Some((subsystem, namespace)) = head.rsplit_once('n') else { return Vec::new() };
+    let is_path = |name: &String| {
+        let below = name.strip_prefix(subsystem).and_then(|rest| rest.strip_prefix('c'));
+        below.and_then(|path| path.split_once('n')).is_some_and(|(_, number)| number == namespace)
+    };
+    root.names("/sys/block").into_iter().filter(is_path).collect()
 }
 
 /// Parses the line of `/sys/block/X/stat` (Documentation/block/stat.rst), which is that of
@@ -207,6 +238,29 @@ mod tests {
     }
 
     #[test]
+    fn a_namespace_of_nvme_multipath_is_made_of_its_paths() {
+        let head = "/sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+        let fake = Fake::new()
+            .file(&format!("{head}/stat"), VDA)
+            .file(&format!("{head}/nvme0n1p1/partition"), "1\n")
+            .file(&format!("{head}/nvme0n1p1/stat"), VDA)
+            .link("/sys/block/nvme0n1", &format!("../..{head}"))
+            .link("/sys/dev/block/259:0", &format!("../../..{head}"))
+            .link("/sys/dev/block/259:1", &format!("../../..{head}/nvme0n1p1"))
+            .file("/sys/block/nvme0c0n1/stat", VDA)
+            .file("/sys/block/nvme0c1n1/stat", VDA)
+            .file("/sys/block/nvme0c1n11/stat", VDA)
+            .file("/sys/block/nvme1c0n1/stat", VDA);
+        for number in [(259, 0), (259, 1)] {
+            let device = Device::find(&fake.root, number).unwrap();
+            assert!(device.is_multipath());
+            assert_eq!(device.below, ["nvme0c0n1", "nvme0c1n1"]);
+            let usage = device.usage(&fake.root).unwrap();
+            assert_eq!((usage.reads, usage.flushes, usage.flush_ns), (36293, None, None));
+        }
+    }
+
+    #[test]
     fn old_kernels_have_fewer_fields() {
         let usage = parse("sda", "1 0 8 5 2 0 16 7 0 9 12").unwrap();
         assert_eq!((usage.discards, usage.flushes), (0, None));
@@ -215,12 +269,30 @@ mod tests {
 
     #[test]
     fn without_iostats_there_are_no_counters_and_it_is_said() {
-        let fake = disk().file("/sys/devices/pci/block/vda/queue/iostats", "0\n");
+        let fake = disk()
+            .file("/sys/devices/pci/block/vda/queue/iostats", "0\n")
+            .file("/sys/devices/pci/block/vda/mq/0/nr_tags", "256\n");
         let device = Device::find(&fake.root, (254, 0)).unwrap();
         assert_eq!(device.usage(&fake.root), None);
         assert_eq!(
             device.check_counters(&fake.root).unwrap_err(),
             "vda has no I/O counters: its queue/iostats is 0"
         );
+    }
+
+    /// Before Linux 6.6 a device mapper counts with its switch at 0; a device that counts nothing
+    /// (`NVMe` multipath before 6.5) has zeros.
+    #[test]
+    fn a_device_without_requests_may_count_with_its_switch_off() {
+        let with_stat = |stat: &str| {
+            let fake = Fake::new()
+                .file("/sys/devices/virtual/block/dm-0/stat", stat)
+                .file("/sys/devices/virtual/block/dm-0/queue/iostats", "0\n")
+                .link("/sys/block/dm-0", "../devices/virtual/block/dm-0")
+                .link("/sys/dev/block/252:0", "../../devices/virtual/block/dm-0");
+            Device::find(&fake.root, (252, 0)).unwrap().usage(&fake.root)
+        };
+        assert_eq!(with_stat(VDA).unwrap().reads, 36293);
+        assert_eq!(with_stat("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"), None);
     }
 }

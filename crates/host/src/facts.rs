@@ -18,8 +18,8 @@ pub fn read(root: &Root, directory: &Path) -> Host {
     if let Some(device) = device {
         settings.extend(device_facts(root, device));
     }
-    if let Some(Err(reason)) = volume.as_ref().map(|volume| &volume.device) {
-        settings.insert(settings::NO_DEVICE.to_owned(), reason.clone());
+    if let Some(Err(reason)) = volume.as_ref().map(|volume| volume.check_counters(root)) {
+        settings.insert(settings::NO_DEVICE.to_owned(), reason);
     }
     Host {
         at_unix_ns: meter::unix_ns(),
@@ -146,8 +146,11 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::doctor::{self, Level};
     use super::super::testing::Fake;
     use super::*;
+    use rustix::fs::{major, minor};
+    use std::os::unix::fs::MetadataExt as _;
 
     #[test]
     fn the_development_machine_is_read_from_copies() {
@@ -200,6 +203,53 @@ mod tests {
         assert!(host.machine.memory_bytes > 1 << 28);
         assert!(host.machine.cpus >= 1 && !host.kernel.is_empty());
         assert!(host.filesystem.is_some());
-        assert!(host.drive.is_some() != host.settings.contains_key(settings::NO_DEVICE));
+        assert!(host.drive.is_some() || host.settings.contains_key(settings::NO_DEVICE));
+    }
+
+    /// The device of this machine's temporary files, in a tree of copies.
+    fn disk(name: &str, queue: &[(&str, &str)]) -> Host {
+        let directory = tempfile::tempdir().unwrap();
+        let number = std::fs::metadata(directory.path()).unwrap().dev();
+        let device = format!("/sys/devices/block/{name}");
+        let (major, minor) = (major(number), minor(number));
+        let fake = Fake::new()
+            .file(&format!("{device}/stat"), "1 0 8 5 2 0 16 7 0 9 12")
+            .link(
+                &format!("/sys/dev/block/{major}:{minor}"),
+                &format!("../../devices/block/{name}"),
+            )
+            .link(&format!("/sys/block/{name}"), &format!("../devices/block/{name}"));
+        let fake = queue
+            .iter()
+            .fold(fake, |fake, (file, text)| fake.file(&format!("{device}/{file}"), text));
+        read(&fake.root, directory.path())
+    }
+
+    fn find_severity(host: &Host, id: &str) -> Option<Level> {
+        let checks = doctor::judge(host);
+        checks.into_iter().find(|check| check.id == id).map(|check| check.severity)
+    }
+
+    #[test]
+    fn a_drive_without_counters_is_a_drive() {
+        let off = [("queue/iostats", "0\n"), ("queue/read_ahead_kb", "8192\n"), ("mq/0", "")];
+        let host = disk("sda", &off);
+        assert_eq!(
+            host.settings[settings::NO_DEVICE],
+            "sda has no I/O counters: its queue/iostats is 0"
+        );
+        assert_eq!(host.drive.as_ref().unwrap().name, "sda");
+        for id in ["iostats", "readahead", "device_counters"] {
+            assert_eq!(find_severity(&host, id), Some(Level::Warning), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_switch_that_decides_nothing_is_no_warning() {
+        let off = [("queue/iostats", "0\n")];
+        assert_eq!(find_severity(&disk("zram0", &off), "iostats"), None);
+        assert_eq!(find_severity(&disk("dm-0", &off), "iostats"), Some(Level::Info));
+        let on = [("queue/iostats", "1\n")];
+        assert_eq!(find_severity(&disk("sda", &on), "iostats"), Some(Level::Ok));
     }
 }

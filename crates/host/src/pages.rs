@@ -86,6 +86,11 @@ pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
 fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     let data = match seek(file, SeekFrom::Data(from)) {
         Err(Errno::NXIO) => return Ok(None),
+        // A device has no holes to look for.
+        Err(Errno::INVAL) => {
+            let size = seek(file, SeekFrom::End(0))?;
+            return Ok((from < size).then(|| from..size.min(from + WINDOW_BYTES)));
+        }
         result => result?,
     };
     let end = seek(file, SeekFrom::Hole(data))?;
@@ -116,6 +121,8 @@ fn window(file: &File, offset: u64, length: usize) -> io::Result<u64> {
 mod tests {
     use super::super::testing::{self, again_as_nobody, disk_dir, is_nobody, write_file};
     use super::*;
+    use crate::fresh::{image, loops::LoopDevice};
+    use std::io::Write as _;
 
     #[test]
     fn cachestat_and_mincore_agree() {
@@ -137,6 +144,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_device_is_counted_as_a_whole() {
+        let test = "a_device_is_counted_as_a_whole";
+        let Some(dir) = disk_dir(test).filter(|_| testing::needs_root(test)) else { return };
+        let image = image::make(dir.path(), 8 << 20).unwrap();
+        let Ok(device) = LoopDevice::attach(&image) else {
+            return testing::report_skip("loop", test, "no loop device");
+        };
+        let path = device.path();
+        let mut file = File::options().read(true).write(true).open(&path).unwrap();
+        file.write_all(&vec![1; 4 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let resident_bytes = mincore(&path, &file).unwrap().resident_bytes;
+        assert!((4 << 20..8 << 20).contains(&resident_bytes), "{resident_bytes}");
+        assert_eq!(next_data(&file, 4 << 20).unwrap(), Some(4 << 20..8 << 20));
+        assert_eq!(next_data(&file, 8 << 20).unwrap(), None);
     }
 
     #[test]

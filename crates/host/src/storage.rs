@@ -25,7 +25,8 @@ pub struct Storage {
     pub directory: PathBuf,
     /// The mount it lies on.
     pub mount: Option<Mount>,
-    /// The device whose counters cover the volume, or the reason why there is none.
+    /// The device whose I/O is the volume's, or the reason why there is none. It need not have
+    /// counters.
     pub device: Result<Device, String>,
     /// The size of the volume.
     pub total_bytes: u64,
@@ -56,8 +57,8 @@ impl FilesystemClass {
     /// Returns the class of a filesystem, by the kernel's name of it.
     pub fn from_kind(kind: &str) -> Self {
         match kind {
-            "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
-            | RAW | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
+            "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "bcachefs" | "jfs" | RAW
+            | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
             "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" => Self::Memory,
             "overlay" | "aufs" | "unionfs" | "ecryptfs" => Self::Layers,
             "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "ceph" | "afs" | "lustre"
@@ -120,6 +121,11 @@ impl Storage {
         FilesystemClass::from_kind(self.kind())
     }
 
+    /// Fails with a reason if the kernel counts no I/O of the volume.
+    pub fn check_counters(&self, root: &Root) -> Result<(), String> {
+        self.device.as_ref().map_err(Clone::clone)?.check_counters(root)
+    }
+
     /// The device's properties, if there is one.
     pub fn drive(&self, root: &Root) -> Option<Drive> {
         self.device.as_ref().ok().map(|device| drive::read(root, device))
@@ -153,7 +159,6 @@ pub(super) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
 
 fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Device, String> {
     if let Some(device) = Device::find(root, number) {
-        device.check_counters(root)?;
         return Ok(device);
     }
     let kind = mount.map_or("unknown", |mount| mount.kind.as_str());
@@ -167,9 +172,7 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
     let device_number = fs::metadata(root.path(source)).ok().filter(|_| source.starts_with('/'));
     let device_number =
         device_number.and_then(|stat| Device::find(root, (major(stat.rdev()), minor(stat.rdev()))));
-    let device = device_number.ok_or_else(|| format!("{kind} on `{source}`: unknown device"))?;
-    device.check_counters(root)?;
-    Ok(device)
+    device_number.ok_or_else(|| format!("{kind} on `{source}`: unknown device"))
 }
 
 #[cfg(test)]

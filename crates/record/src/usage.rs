@@ -118,7 +118,27 @@ impl DeviceUsage {
     /// Returns what was counted after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        self.with(before, u64::saturating_sub)
+        self.continue_times(before).with(before, u64::saturating_sub)
+    }
+
+    /// Continues the times of `before`: the kernel has 32 bits for their milliseconds, so that they
+    /// begin anew after 49.7 days. A device that was made anew has fewer requests as well: its
+    /// times are left as they are.
+    #[must_use]
+    pub fn continue_times(&self, before: &Self) -> Self {
+        const WRAP_NS: u64 = (1 << 32) * 1_000_000;
+        if self.reads < before.reads || self.writes < before.writes {
+            return self.clone();
+        }
+        let continued = |ns: u64, before_ns: u64| if ns < before_ns { ns + WRAP_NS } else { ns };
+        Self {
+            read_ns: continued(self.read_ns, before.read_ns),
+            write_ns: continued(self.write_ns, before.write_ns),
+            busy_ns: continued(self.busy_ns, before.busy_ns),
+            queue_ns: continued(self.queue_ns, before.queue_ns),
+            flush_ns: self.flush_ns.map(|ns| continued(ns, before.flush_ns.unwrap_or(0))),
+            ..self.clone()
+        }
     }
 
     /// Adds the counts of another time.

@@ -33,13 +33,12 @@ impl MachineRates {
         let rate = |read: &dyn Fn(&Snapshot) -> Option<u64>| {
             Some(read(now)?.saturating_sub(read(before)?) as f64 / seconds)
         };
-        let device = |read: fn(&DeviceUsage) -> Option<u64>| {
-            rate(&move |snapshot| snapshot.device.as_ref().and_then(read))
-        };
+        let both = before.device.as_ref().zip(now.device.as_ref());
+        let counted = both.map(|(before, now)| now.since(before));
+        let device =
+            |read: fn(&DeviceUsage) -> Option<u64>| Some(read(counted.as_ref()?)? as f64 / seconds);
         let mean_us = |read: fn(&DeviceUsage) -> Option<(u64, u64)>| {
-            let counter = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read);
-            let ((ns_before, before), (ns, count)) = (counter(before)?, counter(now)?);
-            let (ns, count) = (ns.checked_sub(ns_before)?, count.checked_sub(before)?);
+            let (ns, count) = read(counted.as_ref()?)?;
             (count > 0).then(|| ns as f64 / 1e3 / count as f64)
         };
         let cpu = |snapshot: &Snapshot| {

@@ -117,11 +117,11 @@ impl<'p> Spent<'p> {
 
     /// Mean time of a flush, from the phase's start to its end.
     pub(crate) fn flush_ns_mean(self) -> Reading {
-        let read = |snapshot: &Snapshot| {
-            let device = snapshot.device.as_ref()?;
-            Some((device.flushes?, device.flush_ns?))
-        };
-        let both = read(&self.phase.before).zip(read(&self.phase.after));
+        let read = |usage: &DeviceUsage| Some((usage.flushes?, usage.flush_ns?));
+        let both = self.phase.before.device.as_ref().zip(self.phase.after.device.as_ref());
+        let both = both.and_then(|(before, after)| {
+            Some((read(before)?, read(&after.continue_times(before))?))
+        });
         let ((count, ns), (count_after, ns_after)) = both.ok_or(NO_FLUSHES)?;
         let (ns, count) = (
             counter_growth(ns, ns_after, "device")?,
@@ -141,7 +141,7 @@ impl<'p> Spent<'p> {
     pub(crate) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
         let (before, after) = both.ok_or("no swap was made for it")?;
-        counter_growth(pick(before), pick(after), "swap's")
+        counter_growth(pick(before), pick(&after.continue_times(before)), "swap's")
     }
 
     /// Operations of all roles.
@@ -194,7 +194,7 @@ pub(crate) fn device(
 ) -> Reading {
     match (&before.device, &after.device) {
         (Some(before), Some(after)) if before.device == after.device => {
-            counter_growth(pick(before), pick(after), "device")
+            counter_growth(pick(before), pick(&after.continue_times(before)), "device")
         }
         (Some(_), Some(_)) => Err("the data directory's device changed".into()),
         _ => Err("the data directory's block device has no counters".into()),
@@ -222,4 +222,53 @@ pub(crate) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Re
 fn counter_growth(before: u64, after: u64, whose: &str) -> Reading {
     let difference = after.checked_sub(before).map(|difference| difference as f64);
     difference.ok_or_else(|| format!("the {whose} counters went backwards").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn phase(before: DeviceUsage, after: DeviceUsage) -> PhaseRecord {
+        let snapshot = |device| Snapshot { device: Some(device), ..Snapshot::default() };
+        let (before, after) = (snapshot(before), snapshot(after));
+        PhaseRecord { before, after, ..PhaseRecord::default() }
+    }
+
+    fn usage(requests: u64, ms: u64) -> DeviceUsage {
+        DeviceUsage {
+            reads: requests,
+            read_ns: ms * MS,
+            writes: requests,
+            write_ns: ms * MS,
+            busy_ns: ms * MS,
+            queue_ns: ms * MS,
+            flushes: Some(requests),
+            flush_ns: Some(ms * MS),
+            ..DeviceUsage::default()
+        }
+    }
+
+    /// The kernel's milliseconds have 32 bits.
+    #[test]
+    fn times_of_the_device_go_on_where_they_begin_anew() {
+        let phase = phase(usage(5, u64::from(u32::MAX)), usage(7, 9));
+        let spent = Spent::from_phase(&phase);
+        let times: [fn(&DeviceUsage) -> u64; 4] =
+            [|d| d.read_ns, |d| d.write_ns, |d| d.busy_ns, |d| d.queue_ns];
+        for time in times {
+            assert_eq!(spent.device(time), Ok(1e7));
+        }
+        assert_eq!(spent.device(|d| d.reads), Ok(2.0));
+        assert_eq!(spent.flush_ns_mean(), Ok(5e6));
+    }
+
+    #[test]
+    fn a_device_made_anew_went_backwards() {
+        let phase = phase(usage(5, 10), usage(2, 9));
+        let spent = Spent::from_phase(&phase);
+        assert!(spent.device(|d| d.reads).is_err());
+        assert!(spent.device(|d| d.read_ns).is_err());
+    }
 }

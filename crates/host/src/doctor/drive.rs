@@ -2,6 +2,7 @@
 
 use super::rule::{Rule, diagnostic, rule, setting};
 use crate::root::bracketed_word;
+use kvdyno_record::host::settings::NO_DEVICE;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
 
@@ -19,12 +20,20 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(units::bytes(bytes), why).warn_if(bytes > READAHEAD_BYTES_MAX, remedy)
     }),
     rule("iostats", |host| {
-        let on = host.drive.as_ref()?.iostats?;
-        diagnostic(
-            if on { "1" } else { "0" },
-            "without them the kernel counts no I/O of this device",
-        )
-        .warn_if(!on, echo(host, "1", "iostats")?)
+        let drive = host.drive.as_ref()?;
+        let on = drive.iostats?;
+        // zram counts, whatever the switch is set to.
+        if drive.name.starts_with("zram") {
+            return None;
+        }
+        let why = "without them the kernel counts no I/O of this device";
+        let check = diagnostic(if on { "1" } else { "0" }, why);
+        let remedy = echo(host, "1", "iostats")?;
+        // An older kernel counts for device mapper and MD with the switch at 0.
+        match setting(host, NO_DEVICE) {
+            Some(_) => check.warn_if(!on, remedy),
+            None => check.info_if(!on, remedy),
+        }
     }),
     rule("rotational", |host| {
         let turns = host.drive.as_ref()?.rotational?;
@@ -175,7 +184,9 @@ mod tests {
             ]),
             ..Drive::default()
         };
-        let checks = apply(RULES, &Host { drive: Some(drive.clone()), ..Host::default() });
+        let settings = strings(&[(NO_DEVICE, "vda has no I/O counters")]);
+        let checks =
+            apply(RULES, &Host { drive: Some(drive.clone()), settings, ..Host::default() });
         let readahead = find_check(&checks, "readahead").unwrap();
         assert_eq!(readahead.severity, Level::Warning);
         assert_eq!(readahead.value, "8.00 MiB");

@@ -133,9 +133,9 @@ impl DeviceSums {
 
 /// The difference of a whole device's counter, which not every kernel has.
 fn counter_difference(phase: &PhaseRecord, pick: fn(&DeviceUsage) -> Option<u64>) -> Option<f64> {
-    let read = |device: &Option<DeviceUsage>| pick(device.as_ref()?);
-    let (before, after) = (read(&phase.before.device)?, read(&phase.after.device)?);
-    after.checked_sub(before).map(|count| count as f64)
+    let (before, after) = (phase.before.device.as_ref()?, phase.after.device.as_ref()?);
+    let difference = pick(&after.continue_times(before))?.checked_sub(pick(before)?);
+    difference.map(|count| count as f64)
 }
 
 pub(super) fn mean(sum: f64, count: f64) -> Option<f64> {

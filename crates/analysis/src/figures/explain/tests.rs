@@ -8,7 +8,8 @@ use super::time::Part::{
 };
 use super::*;
 use crate::fixture::{Fixture, SECOND};
-use kvdyno_record::usage::ThreadsUsage;
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::usage::{DeviceUsage, Snapshot, ThreadsUsage};
 
 const S: f64 = SECOND as f64;
 
@@ -48,6 +49,18 @@ fn blocked_time_is_divided_by_the_samples() {
     let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
     assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
     assert_eq!((time.wait_samples, time.unknown.len()), (100, 0));
+}
+
+#[test]
+fn times_that_begin_anew_leave_the_device_known() {
+    let snapshot = |ms: u64| Snapshot {
+        device: Some(DeviceUsage { queue_ns: ms * 1_000_000, ..DeviceUsage::default() }),
+        ..Snapshot::default()
+    };
+    let (before, after) = (snapshot(u64::from(u32::MAX)), snapshot(9));
+    let phase = PhaseRecord { before, after, ..PhaseRecord::default() };
+    let sums = Facts::from_phases(&[&phase], None).device.unwrap();
+    assert_eq!(sums, DeviceSums { queue_ns: 1e7, ..DeviceSums::default() });
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::figures::block_io::{flushes_and_fua, writes};
 use crate::figures::evidence::Evidence;
 use crate::figures::group::without_part;
 use crate::figures::lists::{group_equal, has_several, unique};
+use crate::figures::spent::Spent;
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
 use kvdyno_record::engine::Durability;
 use kvdyno_record::files::{CaseDir, RecordError};
@@ -97,6 +98,11 @@ fn count_flushes(
         (counted(&measured.phase.before.device), counted(&measured.phase.after.device));
     let of_disk = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
     if let Some(io) = load_block_io(evidence, measured)? {
+        // Another device than the watched one has its requests.
+        let requests = Spent::from_phase(measured.phase).device(|usage| usage.reads + usage.writes);
+        if io.cells.is_empty() && requests.is_ok_and(|count| count > 0.0) {
+            return Ok(None);
+        }
         let (flushes, fua) = flushes_and_fua(&io);
         let flushes_in_all = flushes.max(of_disk.unwrap_or(0)) + fua + io.lost.requests();
         let words = format!("{} and {fua} FUA writes at {}", count_words(flushes), drive.name);

@@ -433,10 +433,10 @@ fn is_mounted(medium: &Medium) -> bool {
 
 fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Complaint> {
     let storage = Storage::from_path(root, &path).map_err(examine_error(&path))?;
-    let (device, not_measured) = match &storage.device {
-        Ok(device) => (Some(device.clone()), Vec::new()),
-        Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
-    };
+    let reason = storage.check_counters(root).err();
+    let not_measured = reason.map(|reason| format!("device reads and writes: {reason}"));
+    let not_measured = not_measured.into_iter().collect();
+    let device = storage.device.as_ref().ok().cloned();
     Ok((DatabaseLocation { path, device, not_measured, volume: None, copy: None }, storage))
 }
 

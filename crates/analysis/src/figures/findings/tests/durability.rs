@@ -42,6 +42,26 @@ fn commits_are_compared_with_the_flushes_of_the_device() {
 }
 
 #[test]
+fn a_watch_that_saw_nothing_of_what_the_device_counted_proves_nothing() {
+    let watched = |fixture: &mut Fixture, writes: u64| {
+        fixture.run.block_io = Watch::Latency;
+        let case = fixture.case("lmdb_t1_r1");
+        let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io: BlockIo::default() }];
+        case.block_io = Some(BlockIoFile { phases, ..BlockIoFile::default() });
+        let phase = case.phase("measure");
+        let before = phase.before.device.clone().unwrap();
+        let device = phase.after.device.as_mut().unwrap();
+        (device.reads, device.writes) = (before.reads, before.writes + writes);
+        device.flushes = None;
+    };
+    let is_unflushed = |writes| {
+        let findings = findings(|fixture| watched(fixture, writes));
+        findings.iter().any(|finding| finding.id == Id::CommitNotFlushed)
+    };
+    assert_eq!([0, 10_000].map(is_unflushed), [true, false]);
+}
+
+#[test]
 fn others_at_the_drive_are_named_where_they_were_traced() {
     let cell = |kind, owner, count| Cell {
         device: 0,
