@@ -103,7 +103,7 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::flag(
             "full_page_writes",
             true,
-            "Whole pages into the log after a checkpoint. Without them a power loss may tear pages.",
+            "Whole pages into the log after a checkpoint. Without: a power loss may tear pages.",
         ),
         OptionSpec::flag("autovacuum", true, "Cleans up after updates and deletes by itself."),
         OptionSpec::choice(
