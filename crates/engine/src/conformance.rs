@@ -104,6 +104,8 @@ const CHECKS: &[NamedCheck] = &[
     ("clients that share threads", shared_threads::run_side_by_side),
     ("scan forward", scans::forward),
     ("scan reverse", scans::reverse),
+    ("scan many records", scans::many_records),
+    ("scan long records", scans::long_records),
     ("walk forward", scans::walk_forward),
     ("walk reverse", scans::walk_reverse),
     ("walks in turns", scans::walks_in_turns),
@@ -132,6 +134,7 @@ const CHECKS: &[NamedCheck] = &[
 const GRAPH_CHECKS: &[NamedCheck] = &[
     ("a graph has nodes", graph::nodes),
     ("a graph has links and counts", graph::links),
+    ("a graph lists many links", graph::many_links),
     ("a graph is loaded and audited", graph::load),
     ("writers of a graph lose no count", graph::side_by_side),
 ];

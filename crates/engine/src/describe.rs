@@ -211,7 +211,7 @@ impl Capabilities {
     }
 
     /// Adds an exception: under `option = value`, a power loss does `power_loss` to writes of
-    /// `class`.
+    /// `class`. The first exception that applies counts.
     #[must_use]
     pub fn except(
         mut self,

@@ -23,7 +23,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         title: "MariaDB".to_owned(),
         version,
         build,
-        capabilities: Capabilities {
+        capabilities: without_doublewrite(Capabilities {
             delete: true,
             scan_forward: true,
             scan_reverse: true,
@@ -57,10 +57,21 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
                      the answer, for all sessions that wait together; no binary log",
                 ),
             ])
-        },
+        }),
         options: [common(), innodb(), rocksdb()].concat(),
         planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 192 << 20 },
     }
+}
+
+/// Adds what a power loss does to `InnoDB` without its doublewrite buffer. `MyRocks` has no such
+/// pages: the first exception that applies counts.
+fn without_doublewrite(mut capabilities: Capabilities) -> Capabilities {
+    for (class, promise) in capabilities.durability.clone() {
+        capabilities = capabilities
+            .except(class, "storage_engine", "rocksdb", promise.power_loss)
+            .except(class, "innodb_doublewrite", false, PowerLoss::Damages);
+    }
+    capabilities
 }
 
 const POOL: &str = "MariaDB's documentation, Configure the InnoDB Buffer Pool";
@@ -177,4 +188,27 @@ fn rocksdb() -> Vec<OptionSpec> {
             "MyRocks flushes and compacts past the kernel's cache.",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::{Error, Options};
+
+    #[test]
+    fn without_doublewrite_a_power_loss_damages_innodb_alone() {
+        let description = description(Err(Error::invalid("there is none")));
+        for (class, kept) in [
+            (Durability::None, PowerLoss::LosesLast),
+            (Durability::Async, PowerLoss::LosesLast),
+            (Durability::Commit, PowerLoss::Keeps),
+        ] {
+            let mut options = Options::defaults(&description, class);
+            assert_eq!(description.power_loss(&options), Some(kept));
+            options.values.insert("innodb_doublewrite".to_owned(), false.into());
+            assert_eq!(description.power_loss(&options), Some(PowerLoss::Damages));
+            options.values.insert("storage_engine".to_owned(), "rocksdb".into());
+            assert_eq!(description.power_loss(&options), Some(kept));
+        }
+    }
 }

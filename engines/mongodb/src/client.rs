@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// A find of records.
 const RECORDS: Find<'_> =
-    Find { collection: COLLECTION, sort: &[], fields: &[], documents: 0, alone: false };
+    Find { collection: COLLECTION, sort: &[], fields: &[], documents: 0, limit: u64::MAX };
 
 /// The collection of a document that is written only to sync the journal.
 const SYNCED: &str = "synced";
@@ -215,35 +215,17 @@ impl Client {
             .map(drop)
     }
 
-    /// Shows the records of all pages from `page` on, until `visit` breaks off or `limit` were
-    /// shown.
+    /// Shows the records of all pages from `page` on, until `visit` breaks off.
     fn show(
         &mut self,
-        mut page: Page,
+        page: Page,
         find: &Find<'_>,
-        limit: u64,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut count = 0;
-        loop {
-            let mut more = true;
-            for document in self.connection.documents(&page) {
-                let (key, value) = record(document?)?;
-                count += 1;
-                more = visit(&key, value).is_continue() && count < limit;
-                if !more {
-                    break;
-                }
-            }
-            match (page.cursor, more) {
-                (0, _) => return Ok(count),
-                (cursor, false) => return self.connection.leave(cursor, find).map(|()| count),
-                (cursor, true) => {
-                    let page_size = (limit - count).min(PAGE) as i32;
-                    page = self.connection.next_page(cursor, find, page_size)?;
-                }
-            }
-        }
+        self.connection.show(page, find, |document| {
+            let (key, value) = record(document)?;
+            Ok(visit(&key, value))
+        })
     }
 }
 
@@ -319,7 +301,7 @@ impl Session for Client {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let keys = self.connection.keys;
-        let find = Find { documents: 1, alone: true, ..RECORDS };
+        let find = Find { documents: 1, limit: 1, ..RECORDS };
         let page = self.connection.find(&find, |filter| filter.key("_id", key, keys))?;
         let document = self.connection.documents(&page).next().transpose()?;
         let document = document.map(record).transpose()?;
@@ -348,10 +330,10 @@ impl Session for Client {
         let order = if range.direction == Direction::Forward { 1 } else { -1 };
         let sort = [("_id", order)];
         let documents = range.limit.min(PAGE) as i32;
-        let find = Find { sort: &sort, documents, alone: range.limit <= PAGE, ..RECORDS };
+        let find = Find { sort: &sort, documents, limit: range.limit, ..RECORDS };
         let keys = self.connection.keys;
         let page = self.connection.find(&find, |filter| add_range(filter, &range, keys))?;
-        self.show(page, &find, range.limit, visit)
+        self.show(page, &find, visit)
     }
 
     /// Looks up all keys by one find. A repeated key is shown for each of its positions.
@@ -377,7 +359,7 @@ impl Session for Client {
                 })
             })
         })?;
-        self.show(page, &find, u64::MAX, |key, value| {
+        self.show(page, &find, |key, value| {
             for index in indexes.remove(key).unwrap_or_default() {
                 visit(index, Some(value));
             }

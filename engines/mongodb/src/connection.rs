@@ -2,7 +2,9 @@
 //! finds), `OP_GET_MORE` and `OP_KILL_CURSORS`, which were removed in 5.1. The first reply decides;
 //! it answers the one `OP_QUERY` that all servers accept.
 
-use crate::answer::{Documents, Page, check_success, document, page, read_u32, server_error};
+mod find;
+
+use crate::answer::{check_success, document, read_u32};
 use crate::bytes::{Document, Keys};
 use crate::elsewhere;
 use crate::server::{Kind, PROGRAM};
@@ -11,6 +13,8 @@ use kvdyno_engine::Result;
 use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use std::ops::Range;
 use std::time::Duration;
+
+pub(crate) use find::Find;
 
 /// The database of the records, in a server that kvdyno started.
 const DATABASE: &str = "kvdyno";
@@ -35,8 +39,6 @@ const WIRE_OF_MESSAGES: i32 = 6;
 
 const OP_REPLY: u32 = 1;
 const OP_QUERY: u32 = 2004;
-const OP_GET_MORE: u32 = 2005;
-const OP_KILL_CURSORS: u32 = 2007;
 const OP_MSG: u32 = 2013;
 
 /// Length, request number, number of the answered request, kind.
@@ -52,33 +54,11 @@ const MESSAGE_HEAD: usize = HEADER_BYTES + 5;
 /// count.
 const REPLY_HEAD: usize = HEADER_BYTES + 20;
 
-/// Flags of an `OP_REPLY`: there is no such cursor; the query failed.
-const FAILURES: u32 = 0b11;
-
 fn target_database<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
     match whose {
         Target::Ours => own_database,
         Target::Of(database) => database,
     }
-}
-
-/// A find without its filter.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Find<'f> {
-    pub(crate) collection: &'f str,
-    /// The fields to sort by; 1: from the least on, -1: from the greatest on.
-    pub(crate) sort: &'f [(&'f str, i32)],
-    /// The fields to return; 1: this one, 0: not this one. Empty: all.
-    pub(crate) fields: &'f [(&'f str, i32)],
-    /// The most documents in a page.
-    pub(crate) documents: i32,
-    /// Whether there is only one page.
-    pub(crate) alone: bool,
-}
-
-/// Writes numbers by their names into an inner document, if there are any.
-fn fill<'d>(doc: Document<'d>, name: &str, fields: &[(&str, i32)]) -> Document<'d> {
-    if fields.is_empty() { doc } else { doc.document(name, |inner| numbers(inner, fields)) }
 }
 
 /// Writes numbers by their names.
@@ -193,99 +173,9 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Returns the page in an answer to a command.
-    #[inline]
-    fn page(&self, body: Range<usize>, batch: &str) -> Result<Page> {
-        let begin = body.start;
-        page(self.reply_to_command(body)?, begin, batch)
-    }
-
-    /// Sends a find. Returns its first page.
-    #[inline]
-    pub(crate) fn find(
-        &mut self,
-        find: &Find<'_>,
-        filter: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
-    ) -> Result<Page> {
-        if self.messages {
-            let body = self.ask(Target::Ours, |doc| {
-                let doc = doc.text("find", find.collection).document("filter", filter);
-                let doc = fill(doc, "sort", find.sort);
-                let doc = fill(doc, "projection", find.fields);
-                if find.alone {
-                    doc.int("limit", find.documents).flag("singleBatch", true)
-                } else {
-                    doc.int("batchSize", find.documents)
-                }
-            })?;
-            return self.page(body, "firstBatch");
-        }
-        self.begin(OP_QUERY);
-        // A negative number asks for one page and no cursor.
-        let documents = if find.alone { -find.documents } else { find.documents };
-        self.query(&self.namespace(find.collection), documents);
-        let query = Document::begin(&mut self.wire.out);
-        if find.sort.is_empty() {
-            filter(query).end();
-        } else {
-            fill(query.document("$query", filter), "$orderby", find.sort).end();
-        }
-        if !find.fields.is_empty() {
-            numbers(Document::begin(&mut self.wire.out), find.fields).end();
-        }
-        self.send()?;
-        self.reply()
-    }
-
-    /// Asks for the next page of a cursor.
-    pub(crate) fn next_page(
-        &mut self,
-        cursor: i64,
-        find: &Find<'_>,
-        documents: i32,
-    ) -> Result<Page> {
-        if self.messages {
-            let body = self.ask(Target::Ours, |doc| {
-                let doc = doc.long("getMore", cursor).text("collection", find.collection);
-                doc.int("batchSize", documents)
-            })?;
-            return self.page(body, "nextBatch");
-        }
-        self.begin(OP_GET_MORE);
-        self.wire.out.extend_from_slice(&[0; 4]);
-        self.name(&self.namespace(find.collection));
-        self.wire.out.extend_from_slice(&documents.to_le_bytes());
-        self.wire.out.extend_from_slice(&cursor.to_le_bytes());
-        self.send()?;
-        self.reply()
-    }
-
-    /// Leaves a cursor that was not read to its end.
-    pub(crate) fn leave(&mut self, cursor: i64, find: &Find<'_>) -> Result<()> {
-        if self.messages {
-            let killed = self.command(Target::Ours, |doc| {
-                let doc = doc.text("killCursors", find.collection);
-                doc.list("cursors", std::iter::once(()), |list, index, ()| list.long(index, cursor))
-            });
-            return killed.map(drop);
-        }
-        self.begin(OP_KILL_CURSORS);
-        self.wire.out.extend_from_slice(&[0; 4]);
-        self.wire.out.extend_from_slice(&1_u32.to_le_bytes());
-        self.wire.out.extend_from_slice(&cursor.to_le_bytes());
-        // The message is not answered.
-        self.send()
-    }
-
     /// Waits no longer than `limit` for any answer from now on.
     pub(crate) fn patience(&self, limit: Duration) -> Result<()> {
         self.wire.patience(limit)
-    }
-
-    /// The documents of a page.
-    #[inline]
-    pub(crate) fn documents(&self, page: &Page) -> Documents<'_> {
-        Documents { rest: self.wire.bytes(page.documents.clone()), listed: page.listed }
     }
 
     /// Sends a message that is not answered: its flags, a collection, and `rest`.
@@ -339,18 +229,6 @@ impl Connection {
         self.wire.out[..4].copy_from_slice(&length);
         self.wire.send()
     }
-
-    /// Waits for the `OP_REPLY` of a find.
-    fn reply(&mut self) -> Result<Page> {
-        let documents = self.answer()?;
-        let head = self.wire.bytes(documents.start - REPLY_HEAD..documents.start);
-        if read_u32(head, HEADER_BYTES) & FAILURES != 0 {
-            let words = document(self.wire.bytes(documents));
-            return Err(words.map_or_else(|error| error, server_error));
-        }
-        let cursor = head[HEADER_BYTES + 4..].first_chunk().copied().unwrap_or_default();
-        Ok(Page { cursor: i64::from_le_bytes(cursor), documents, listed: false })
-    }
 }
 
 impl Answers for Connection {
@@ -395,7 +273,7 @@ mod tests {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    fn connected(sent: &[u8]) -> (Connection, UnixStream) {
+    pub(super) fn connected(sent: &[u8]) -> (Connection, UnixStream) {
         let (client, mut server) = UnixStream::pair().unwrap();
         server.write_all(sent).unwrap();
         let connection = Connection {
@@ -411,9 +289,14 @@ mod tests {
     }
 
     /// An `OP_MSG` that answers request 7.
-    fn message(document: &RawDocument) -> Vec<u8> {
+    pub(super) fn message(document: &RawDocument) -> Vec<u8> {
+        message_to(7, document)
+    }
+
+    /// An `OP_MSG` that answers a request.
+    pub(super) fn message_to(request: u32, document: &RawDocument) -> Vec<u8> {
         let length = (MESSAGE_HEAD + document.as_bytes().len()) as u32;
-        let head = [length, 1, 7, OP_MSG, 0].map(u32::to_le_bytes);
+        let head = [length, 1, request, OP_MSG, 0].map(u32::to_le_bytes);
         [&head.concat()[..], &[0], document.as_bytes()].concat()
     }
 
@@ -433,20 +316,6 @@ mod tests {
         connection.number = 8;
         server.write_all(&sent).unwrap();
         assert!(connection.answer().unwrap_err().message.contains("another request"));
-    }
-
-    #[test]
-    fn a_page_lies_where_it_was_received() {
-        let record = rawdoc! { "v": 1 };
-        let batch = rawdoc! { "id": 9_i64, "firstBatch": [record.clone()] };
-        let reply = rawdoc! { "cursor": batch, "ok": 1.0 };
-        let (mut connection, _server) = connected(&message(&reply).repeat(2));
-        for _ in 0..2 {
-            let body = connection.answer().unwrap();
-            let page = connection.page(body, "firstBatch").unwrap();
-            let documents: Vec<_> = connection.documents(&page).map(Result::unwrap).collect();
-            assert_eq!((page.cursor, documents), (9, vec![record.as_ref()]));
-        }
     }
 
     #[test]

@@ -37,13 +37,15 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
                 "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
                  that wait together",
             ),
-        ]),
+        ])
+        // TokuMX has no such option.
+        .except(Durability::None, "journal", false, PowerLoss::Damages),
         Kind::FerretDb => Capabilities::minimal([
             (
                 Durability::Async,
-                PowerLoss::LosesLast,
+                PowerLoss::Damages,
                 "SQLite's journal_mode = WAL, synchronous = OFF: handed to the operating system, \
-                 never synced",
+                 never synced; a power loss can damage the file",
             ),
             (
                 Durability::Commit,
@@ -155,7 +157,11 @@ fn mongod_options() -> Vec<OptionSpec> {
              and take half of the machine.",
             WIREDTIGER,
         ),
-        OptionSpec::flag("journal", true, "A journal (--nojournal; before 6.1)."),
+        OptionSpec::flag(
+            "journal",
+            true,
+            "A journal (--nojournal; before 6.1). Without it a power loss can damage the files.",
+        ),
         OptionSpec::choice(
             "block_compressor",
             &["snappy", "none", "zlib", "zstd"],
@@ -177,4 +183,19 @@ fn mongod_options() -> Vec<OptionSpec> {
         OptionSpec::flag("directoryperdb", false, "A directory for each database."),
         OptionSpec::flag("smallfiles", false, "Smaller files of mmapv1 (before 4.2)."),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::{Error, Options};
+
+    #[test]
+    fn without_a_journal_a_power_loss_damages() {
+        let description = description(Err(Error::invalid("there is none")));
+        let mut options = Options::defaults(&description, Durability::None);
+        assert_eq!(description.power_loss(&options), Some(PowerLoss::LosesLast));
+        options.values.insert("journal".to_owned(), false.into());
+        assert_eq!(description.power_loss(&options), Some(PowerLoss::Damages));
+    }
 }

@@ -16,7 +16,7 @@ use kvdyno_engine::graph::{
     Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
 use kvdyno_engine::{Error, ErrorClass, Result};
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 use unit::{Change, Unit};
 
 const LINKS: &str = "linktable";
@@ -44,7 +44,7 @@ const LISTED: [(&str, i32); 6] =
     [("_id", 0), ("visibility", 1), ("time", 1), ("id2", 1), ("version", 1), ("data", 1)];
 
 /// A find of one document by its name.
-const ONE: Find<'_> = Find { collection: NODES, sort: &[], fields: &[], documents: 1, alone: true };
+const ONE: Find<'_> = Find { collection: NODES, sort: &[], fields: &[], documents: 1, limit: 1 };
 
 /// Creates the collections that are missing: a transaction cannot create them.
 pub(crate) fn create(connection: &mut Connection) -> Result<()> {
@@ -124,19 +124,18 @@ impl Handle<'_> {
         Ok(())
     }
 
-    /// Shows the links of the only page. Returns how many.
-    fn links(
-        &self,
-        page: &Page,
+    /// Shows the links of all pages. Returns how many.
+    fn show(
+        &mut self,
+        page: Page,
+        find: &Find<'_>,
         (id1, kind): (u64, u64),
         mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let mut count = 0;
-        for document in self.connection.documents(page) {
-            visit(parse_link(document?, id1, kind)?);
-            count += 1;
-        }
-        Ok(count)
+        self.connection.show(page, find, |document| {
+            visit(parse_link(document, id1, kind)?);
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 
@@ -197,15 +196,16 @@ impl Graph for Handle<'_> {
         id2s: &[u64],
         visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let (documents, keys) = (id2s.len().max(1) as i32, self.keys());
-        let find = Find { collection: LINKS, fields: &LISTED, documents, ..ONE };
+        // One more than can be found: so the first page is known to be the last.
+        let (documents, keys) = (id2s.len() as i32 + 1, self.keys());
+        let find = Find { collection: LINKS, fields: &LISTED, documents, limit: u64::MAX, ..ONE };
         let names = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
         let page = self.connection.find(&find, |filter| {
             filter.document("_id", |id| {
                 id.list("$in", names, |list, index, name| list.key(index, &name, keys))
             })
         })?;
-        self.links(&page, (id1, kind), visit)
+        self.show(page, &find, (id1, kind), visit)
     }
 
     fn list_links(
@@ -216,16 +216,19 @@ impl Graph for Handle<'_> {
         limit: u32,
         visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let documents = i32::try_from(limit).unwrap_or(i32::MAX);
+        if limit == 0 {
+            return Ok(0);
+        }
+        let (documents, limit) = (i32::try_from(limit).unwrap_or(i32::MAX), limit.into());
         let sort = [("time", -1)];
-        let find = Find { collection: LINKS, sort: &sort, fields: &LISTED, documents, ..ONE };
+        let find = Find { collection: LINKS, sort: &sort, fields: &LISTED, documents, limit };
         let (oldest, newest) = (to_i64(*times.start()), to_i64(*times.end()));
         let page = self.connection.find(&find, |filter| {
             let filter = filter.long("id1", to_i64(id1)).long("link_type", to_i64(kind));
             let filter = filter.int("visibility", 1);
             filter.document("time", |time| time.long("$gte", oldest).long("$lte", newest))
         })?;
-        self.links(&page, (id1, kind), visit)
+        self.show(page, &find, (id1, kind), visit)
     }
 
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {

@@ -33,6 +33,11 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+struct Settled {
+  Status status;
+  bool idle = false;
+};
+
 struct Database {
   // Destroyed from the last to the first: threads that settle, the database, then what it uses.
   std::unique_ptr<leveldb::Cache> cache;
@@ -40,7 +45,7 @@ struct Database {
   std::unique_ptr<leveldb::DB> db;
   bool sync = false;
   bool compact_to_settle = false;
-  std::vector<std::future<bool>> settling;
+  std::vector<std::future<Settled>> settling;
 };
 
 struct Session {
@@ -175,12 +180,22 @@ void WriteMemtable(leveldb::DB* db) {
   db->CompactRange(&empty, &empty);
 }
 
+// CompactRange returns no error. But after an error LevelDB refuses all writes, even an empty one.
+// If there was no room for a new log, the memtable is in the old one, which this write syncs.
+Status SyncLog(leveldb::DB* db) {
+  leveldb::WriteOptions options;
+  options.sync = true;
+  leveldb::WriteBatch batch;
+  return db->Write(options, &batch);
+}
+
 // LevelDB closes a full log without a sync, so a synced write after it would not be enough. Instead
 // all data goes into tables, which are synced.
-int Sync(void* handle, char*) {
+int Sync(void* handle, char* message) {
   auto* database = static_cast<Database*>(handle);
-  if (!database->sync) WriteMemtable(database->db.get());
-  return KVDYNO_OK;
+  if (database->sync) return KVDYNO_OK;
+  WriteMemtable(database->db.get());
+  return Result(SyncLog(database->db.get()), message);
 }
 
 // Returns whether LevelDB would compact: at four files in level 0, 10 MiB in level 1, ten times as
@@ -214,7 +229,7 @@ bool WaitUntilIdle(leveldb::DB* db, Clock::time_point deadline) {
 
 // LevelDB has no call that waits for compactions, and cannot cancel one. So a thread compacts and
 // waits, and continues in the background if a compaction exceeds the limit.
-int Settle(void* handle, uint64_t limit_ns, int* idle, char* note, char*) {
+int Settle(void* handle, uint64_t limit_ns, int* idle, char* note, char* message) {
   auto* database = static_cast<Database*>(handle);
   const std::chrono::nanoseconds limit(std::min<uint64_t>(limit_ns, INT64_MAX / 4));
   const auto deadline = Clock::now() + limit;
@@ -223,16 +238,19 @@ int Settle(void* handle, uint64_t limit_ns, int* idle, char* note, char*) {
     leveldb::DB* db = database->db.get();
     WriteMemtable(db);
     if (database->compact_to_settle) db->CompactRange(nullptr, nullptr);
-    return WaitUntilIdle(db, deadline);
+    const Status status = SyncLog(db);
+    return Settled{status, status.ok() && WaitUntilIdle(db, deadline)};
   });
+  Settled settled;
   if (settling.wait_until(deadline) == std::future_status::ready) {
-    *idle = settling.get();
+    settled = settling.get();
   } else {
     database->settling.push_back(std::move(settling));
   }
+  *idle = settled.idle;
   std::snprintf(note, KVDYNO_MESSAGE_BYTES, "memtable written, %slevels within their sizes",
                 database->compact_to_settle ? "CompactRange, " : "");
-  return KVDYNO_OK;
+  return Result(settled.status, message);
 }
 
 void Counters(void* handle, kvdyno_counters* counters) {

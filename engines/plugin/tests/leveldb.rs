@@ -82,6 +82,23 @@ fn a_sync_leaves_tables_and_settling_leaves_levels_within_their_sizes() {
     }
 }
 
+/// `LevelDB` cannot write a table under a name that is a directory's.
+#[test]
+fn a_memtable_that_could_not_be_written_is_an_error() {
+    if !installed::load("leveldb", "a_memtable_that_could_not_be_written_is_an_error") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let engine = open(scratch.path(), &[]).unwrap();
+    put(&mut engine.session().unwrap(), 1);
+    for number in 1..20 {
+        std::fs::create_dir(scratch.path().join(format!("{number:06}.ldb"))).unwrap();
+    }
+    assert!(engine.sync().unwrap_err().message.contains("Is a directory"));
+    assert!(engine.settle(Duration::from_mins(1)).is_err());
+    engine.close().unwrap();
+}
+
 /// Compactions that take longer than a limit end before the database is closed.
 #[test]
 fn settling_within_a_limit_says_that_it_was_too_short() {

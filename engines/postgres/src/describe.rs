@@ -51,6 +51,8 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
                      all sessions that wait together",
                 ),
             ])
+            .except(Durability::None, "full_page_writes", false, PowerLoss::Damages)
+            .except(Durability::Commit, "full_page_writes", false, PowerLoss::Damages)
         },
         options: options(),
         // Random load of 200,000 x 16/400 bytes in class async: 3.1 times the data, log included,
@@ -98,7 +100,11 @@ fn options() -> Vec<OptionSpec> {
             &["off", "pglz", "lz4", "zstd"],
             "Compression of whole pages in the log.",
         ),
-        OptionSpec::flag("full_page_writes", true, "Whole pages into the log after a checkpoint."),
+        OptionSpec::flag(
+            "full_page_writes",
+            true,
+            "Whole pages into the log after a checkpoint. Without: a power loss may tear pages.",
+        ),
         OptionSpec::flag("autovacuum", true, "Cleans up after updates and deletes by itself."),
         OptionSpec::choice(
             "settle",
@@ -107,4 +113,20 @@ fn options() -> Vec<OptionSpec> {
              count the table first.",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::{Error, Options};
+
+    #[test]
+    fn without_full_page_writes_a_power_loss_damages() {
+        let description = description(Err(Error::invalid("there is none")));
+        for class in [Durability::None, Durability::Async, Durability::Commit] {
+            let mut options = Options::defaults(&description, class);
+            options.values.insert("full_page_writes".to_owned(), false.into());
+            assert_eq!(description.power_loss(&options), Some(PowerLoss::Damages), "{class:?}");
+        }
+    }
 }

@@ -214,23 +214,39 @@ const OPTIONS: &[Entry] = &[
     Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
     Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, and the growth of stalls, block cache hits and compaction bytes on the time line, once a slice; at a cost to every operation."),
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
-    Entry("options", Home::Code, Default::Text(""), "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
+    Entry("options", Home::Code, Default::Text(""), "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...), or break the durability class (manual_wal_flush, best_efforts_recovery)."),
 ];
 
 /// Options for paths outside the database's directory: a run must not write there, and cannot clean
 /// up there.
 const ELSEWHERE: &[&str] = &["wal_dir", "db_log_dir", "db_paths", "cf_paths", "env"];
 
+/// Flags that break what durability classes promise. The first leaves the log in the process until
+/// a sync: one in class commit writes it all the same. The second ignores the log when a database
+/// is opened.
+const BREAKING: &[(&str, &[Durability])] = &[
+    ("manual_wal_flush", &[Durability::Async]),
+    ("best_efforts_recovery", &[Durability::Async, Durability::Commit]),
+];
+
 /// Returns the user's own options, in `RocksDB`'s form.
 pub(crate) fn user_options(options: &Options) -> Result<&str> {
     let text = options.text("options")?;
-    let names = text.split([';', '{', '}']).filter_map(|part| part.split('=').next());
-    match names.map(str::trim).find(|name| ELSEWHERE.contains(name)) {
-        None => Ok(text),
-        Some(name) => Err(Error::invalid(format!(
-            "options: {name} would put files outside the database's directory"
-        ))),
+    for part in text.split([';', '{', '}']) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let (name, on) = (name.trim(), !["false", "0"].contains(&value.trim()));
+        let breaks =
+            |(flag, classes): &(_, &[_])| *flag == name && classes.contains(&options.durability);
+        let why = if ELSEWHERE.contains(&name) {
+            "put files outside the database's directory"
+        } else if on && BREAKING.iter().any(breaks) {
+            "break the durability class"
+        } else {
+            continue;
+        };
+        return Err(Error::invalid(format!("options: {name} would {why}")));
     }
+    Ok(text)
 }
 
 /// Returns `RocksDB`'s string form of all options except the block cache, the statistics, the
@@ -290,5 +306,35 @@ fn compression(word: &str) -> &'static str {
         "snappy" => "kSnappyCompression",
         "same" => "kDisableCompressionOption",
         _ => "kNoCompression",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_options_that_break_the_durability_class_are_refused() {
+        use Durability::{Async, Commit, None};
+        let description = description(Err(Error::invalid("there is none")));
+        for (text, refused) in [
+            ("manual_wal_flush=true", &[Async][..]),
+            ("ttl=1; manual_wal_flush = 1", &[Async]),
+            ("best_efforts_recovery=true;", &[Async, Commit]),
+            ("manual_wal_flush=false;best_efforts_recovery=0", &[]),
+            ("wal_bytes_per_sync=1048576;paranoid_checks=false", &[]),
+        ] {
+            for class in [None, Async, Commit] {
+                let mut options = Options::defaults(&description, class);
+                options.values.insert("options".to_owned(), text.into());
+                match user_options(&options) {
+                    Ok(accepted) => assert!(!refused.contains(&class), "{accepted} in {class:?}"),
+                    Err(error) => {
+                        assert!(refused.contains(&class), "{text} in {class:?}: {error}");
+                        assert!(error.message.contains("would break the durability class"));
+                    }
+                }
+            }
+        }
     }
 }

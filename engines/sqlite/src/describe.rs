@@ -70,6 +70,7 @@ fn capabilities() -> Capabilities {
         .except(Durability::Async, "journal_mode", "delete", PowerLoss::Damages)
         .except(Durability::Async, "journal_mode", "truncate", PowerLoss::Damages)
         .except(Durability::Async, "journal_mode", "persist", PowerLoss::Damages)
+        .except(Durability::Async, "synchronous", "off", PowerLoss::Damages)
     }
 }
 
@@ -96,7 +97,8 @@ fn database() -> Vec<OptionSpec> {
         OptionSpec::choice(
             "synchronous",
             &["auto", "off", "normal", "full", "extra"],
-            "auto: the least that the durability class needs; less is refused.",
+            "auto: the least that the durability class needs. Class commit refuses less; with off, \
+             a power loss can damage the file.",
         ),
         OptionSpec::text("file", "kv.sqlite", "Name of the database's file in its directory."),
         OptionSpec::text(

@@ -2,8 +2,8 @@
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
-    DataShape, Durability, Edge, Engine, ErrorClass, EventKind, Location, Options, Session, Value,
-    conformance,
+    DataShape, Durability, Edge, Engine, ErrorClass, EventKind, Location, Options, PowerLoss,
+    Session, Value, conformance,
 };
 
 const SHAPE: DataShape = DataShape::uniform(1000, 8, 100);
@@ -51,6 +51,14 @@ fn less_than_a_class_promises_is_refused() {
     let many = DataShape { sessions: 2, ..SHAPE };
     let exclusive = with(async_, &[("locking_mode", "exclusive")]);
     assert!(Sqlite::open(&location, &exclusive, &many).is_err());
+}
+
+/// Class async accepts a log that no checkpoint syncs, and says what that costs.
+#[test]
+fn a_log_that_is_never_synced_may_be_damaged() {
+    let power_loss = |values| Sqlite::describe().power_loss(&with(Durability::Async, values));
+    assert_eq!(power_loss(&[("synchronous", "normal")]), Some(PowerLoss::LosesLast));
+    assert_eq!(power_loss(&[("synchronous", "off")]), Some(PowerLoss::Damages));
 }
 
 /// `SQLite` reports that it runs with the settings of each class.

@@ -145,6 +145,25 @@ pub(super) fn links(field: &Field<'_>) -> Outcome {
     })
 }
 
+/// Lists more links than a server sends at once by its own defaults.
+pub(super) fn many_links(field: &Field<'_>) -> Outcome {
+    const LINKS: u64 = 1200;
+    check_each_way(field, |_, _, graph| {
+        let times = 1000..1000 + LINKS;
+        let links: Vec<_> = times.map(|time| link(5, time - 999, time, b"data")).collect();
+        graph.load(&Chunk { links: &links, ..Chunk::default() })?;
+        let newest: Vec<_> = links.iter().rev().map(|link| (link.key.id2, link.time)).collect();
+        for limit in [101, 102, 500, 501, 1000, 10_000] {
+            let expected = &newest[..newest.len().min(limit as usize)];
+            expect_links(graph, (0, u64::MAX, limit), expected)?;
+        }
+        let (id2s, mut found): (Vec<u64>, _) = ((1..=200).collect(), Vec::new());
+        graph.get_links(5, KIND, &id2s, &mut |link| found.push(link.key.id2))?;
+        found.sort_unstable();
+        expect(found == id2s, || format!("expected 200 links, found {}", found.len()))
+    })
+}
+
 fn expect_links(
     graph: &mut BoxGraph<'_>,
     (oldest, newest, limit): (u64, u64, u32),

@@ -2,11 +2,13 @@
 
 use super::erased::BoxSession;
 use super::field::{Field, Outcome, Stop, expect, require_ability, value};
-use crate::{Direction, Range, Walk};
+use crate::{DataShape, Direction, Range, Walk};
 use std::ops::ControlFlow;
 
 /// Only even numbers are stored, so that every second bound falls between two keys.
 const KEYS: u64 = 200;
+
+const VALUE_BYTES: usize = 50;
 
 pub(super) fn forward(field: &Field<'_>) -> Outcome {
     check_direction(field, Direction::Forward, scan_all)
@@ -30,6 +32,7 @@ struct Course<'f, 'a> {
     direction: Direction,
     /// The numbers of the stored keys, ascending.
     stored: Vec<u64>,
+    value_bytes: usize,
 }
 
 type CheckFn = fn(&Course<'_, '_>, &mut BoxSession<'_>) -> Outcome;
@@ -43,7 +46,7 @@ fn check_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> O
     field.require_contents()?;
     let engine = field.open(KEYS)?;
     let mut session = engine.session()?;
-    let empty = Course { field, direction, stored: Vec::new() };
+    let empty = Course { field, direction, stored: Vec::new(), value_bytes: VALUE_BYTES };
     check(&empty, &mut session)?;
     let stored = store(field, &mut session)?;
     check(&Course { stored, ..empty }, &mut session)?;
@@ -54,7 +57,7 @@ fn check_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> O
 fn store(field: &Field<'_>, session: &mut BoxSession<'_>) -> Result<Vec<u64>, Stop> {
     let stored: Vec<u64> = (1..KEYS).filter(|number| number % 2 == 0).collect();
     for &number in stored.iter().rev() {
-        session.put(&field.key(number), &value(number, 1, 50))?;
+        session.put(&field.key(number), &value(number, 1, VALUE_BYTES))?;
     }
     Ok(stored)
 }
@@ -68,7 +71,7 @@ pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
     let mut session = engine.session()?;
     let stored = store(field, &mut session)?;
     let mut both = [Direction::Forward, Direction::Reverse].map(|direction| {
-        let course = Course { field, direction, stored: stored.clone() };
+        let course = Course { field, direction, stored: stored.clone(), value_bytes: VALUE_BYTES };
         let remaining: Vec<u64> = course.numbers_in_order().collect();
         (course, Walk::new(direction), remaining)
     });
@@ -76,6 +79,45 @@ pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
     for _ in &stored {
         for (course, walk, remaining) in &mut both {
             course.step(&mut session, walk, remaining, (1, usize::MAX))?;
+        }
+    }
+    drop(session);
+    Ok(engine.close()?)
+}
+
+/// Scans more records than a server sends at once by its own defaults.
+pub(super) fn many_records(field: &Field<'_>) -> Outcome {
+    scan_pages(field, 1200, VALUE_BYTES, &[101, 102, 500, 501, 1000, 5000])
+}
+
+/// Scans more bytes than a server sends at once, whatever it is asked for.
+pub(super) fn long_records(field: &Field<'_>) -> Outcome {
+    const BYTES: usize = 64 << 10;
+    let fits = field.long_value_bytes() >= BYTES as u64;
+    require_ability(fits, "values of 64 KiB")?;
+    scan_pages(field, 300, BYTES, &[300])
+}
+
+/// Scans all records up to each limit, in every direction that the engine claims.
+fn scan_pages(field: &Field<'_>, records: u64, value_bytes: usize, limits: &[u64]) -> Outcome {
+    let abilities = field.capabilities();
+    let directions = [
+        abilities.scan_forward.then_some(Direction::Forward),
+        abilities.scan_reverse.then_some(Direction::Reverse),
+    ];
+    require_ability(directions != [None, None], "scans")?;
+    field.require_contents()?;
+    let shape = DataShape { value_bytes_mean: value_bytes as u64, ..field.shape(records) };
+    let engine = field.open_at(&field.new_location()?, &field.options(), &shape)?;
+    let mut session = engine.session()?;
+    for number in 1..=records {
+        session.put(&field.key(number), &value(number, 1, value_bytes))?;
+    }
+    for direction in directions.into_iter().flatten() {
+        let course = Course { field, direction, stored: (1..=records).collect(), value_bytes };
+        for &limit in limits {
+            let request = ScanRequest { from: None, until: None, limit, most: usize::MAX };
+            course.scan(&mut session, request)?;
         }
     }
     drop(session);
@@ -170,7 +212,7 @@ impl Course<'_, '_> {
         expect(returned == found.len() as u64, || {
             format!("{} returned {returned} but showed {}", what(), found.len())
         })?;
-        let record = |&number: &u64| (self.field.key(number), value(number, 1, 50));
+        let record = |&number: &u64| (self.field.key(number), value(number, 1, self.value_bytes));
         let records: Vec<_> = expected.iter().map(record).collect();
         expect(found == records, || {
             let keys: Vec<_> = found.iter().map(|(key, _)| key).collect();

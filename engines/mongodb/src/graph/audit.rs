@@ -14,7 +14,7 @@ const PAGE: i32 = 10_000;
 
 /// All counts in the order of their names, which is that of nodes and types.
 const COUNTED: Find<'_> =
-    Find { collection: COUNTS, sort: &[("_id", 1)], fields: &[], documents: PAGE, alone: false };
+    Find { collection: COUNTS, sort: &[("_id", 1)], fields: &[], documents: PAGE, limit: u64::MAX };
 
 /// All links in the order of the index by time, which has all these fields.
 const LINKED: Find<'_> = Find {
@@ -22,7 +22,7 @@ const LINKED: Find<'_> = Find {
     sort: &[("id1", 1), ("link_type", 1)],
     fields: &[("_id", 0), ("id1", 1), ("link_type", 1)],
     documents: PAGE,
-    alone: false,
+    limit: u64::MAX,
 };
 
 /// Shows every node and type of both streams, until `go_on` returns false; then returns false.
