@@ -90,7 +90,7 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
 }
 
 /// Finds the losses of the same version and library of the engine in the same class, in the newest
-/// record. Its options must equal those of the case, except for sizes of caches and buffers, which
+/// record whose trials were finished. Its options must equal those of the case, except for sizes of caches and buffers, which
 /// do not affect durability.
 fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
@@ -109,15 +109,16 @@ fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let matches = |class: &&ClassRecord| {
         let recorded: BTreeSet<String> =
             class.options.iter().filter(|option| !is_size(option)).cloned().collect();
-        (&class.engine, &class.version) == (&engine.name, &engine.version)
+        class.failed.is_none()
+            && (&class.engine, &class.version) == (&engine.name, &engine.version)
             && class.library_sha256.as_ref() == library
             && class.durability == case.case.options.durability
             && recorded == options
     };
     let classes = torture.iter().flat_map(|record| &record.classes);
-    let mut trials = classes.filter(matches).flat_map(|class| &class.trials);
-    let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
-    Some(Lost::from_tally(&power.tally))
+    let trials = classes.filter(matches).flat_map(|class| &class.trials);
+    let power = trials.filter(|trial| trial.kind == TrialKind::Power);
+    power.map(|trial| Lost::from_tally(&trial.tally)).find(|lost| lost.states > 0)
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -220,6 +221,21 @@ mod tests {
         };
         let lost = Lost { states: 300, lost: 2, corrupt: 0 };
         assert_eq!(losses(&record), [(first.label.clone(), lost)]);
+        // Newer records that say less do not hide it.
+        let newest = dir.path().join("newest");
+        std::fs::create_dir(&newest).unwrap();
+        let failed = Some("interrupted".to_owned());
+        let [mut interrupted, mut unmounted] =
+            [ClassRecord { failed, ..class.clone() }, class.clone()];
+        interrupted.trials[0].tally = Tally { states: 5, ..Tally::default() };
+        unmounted.trials[0].tally = Tally { states: 300, unmounted: 300, ..Tally::default() };
+        let newer = TortureRecord { started_unix_ns: 2, ..record.clone() };
+        for other in [interrupted, unmounted] {
+            let classes = vec![other];
+            TortureRecord { classes, ..newer.clone() }.write(&newest).unwrap();
+            assert_eq!(losses(&record), [(first.label.clone(), lost)]);
+        }
+        std::fs::remove_dir_all(&newest).unwrap();
         let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let library_sha256 = Some("of another build".to_owned());
