@@ -90,8 +90,8 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
 }
 
 /// Finds the losses of the same version and library of the engine in the same class, in the newest
-/// record whose trials were finished. Its options must equal those of the case, except for sizes of caches and buffers, which
-/// do not affect durability.
+/// record whose trials were finished. Its options must equal those of the case, except for sizes of
+/// caches and buffers, which do not affect durability.
 fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
@@ -169,17 +169,9 @@ mod tests {
     use kvdyno_record::engine::PowerLoss;
     use kvdyno_record::torture::{Tally, Trial};
 
-    /// A verdict is shown only for the same version, library, class and options.
-    #[test]
-    fn a_torture_verdict_is_shown_for_the_same_engine_only() {
-        let dir = crate::fixture::make_dir();
-        let run = Fixture::new().write(&dir.path().join("run"));
-        let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
-        assert!(before.iter().all(|info| info.lost.is_none()));
-        let first = &before[0];
-        let options_of = |info: &EngineInfo| {
-            info.changed.iter().map(|changed| changed.replace(" = ", "=")).collect::<Vec<_>>()
-        };
+    /// Returns a record of an engine that lost 2 of 300 states.
+    fn torture_record(first: &EngineInfo) -> TortureRecord {
+        let options = first.changed.iter().map(|changed| changed.replace(" = ", "="));
         let tally = Tally { states: 300, lost: 2, ..Tally::default() };
         let power = Trial { kind: TrialKind::Power, tally, examples: Vec::new(), took_ns: 1 };
         let class = ClassRecord {
@@ -190,13 +182,13 @@ mod tests {
             durability: first.durability,
             settings: String::new(),
             power_loss: PowerLoss::LosesLast,
-            options: options_of(first),
+            options: options.collect(),
             trials: vec![power],
             recording: None,
             failed: None,
             took_ns: 1,
         };
-        let record = TortureRecord {
+        TortureRecord {
             format: kvdyno_record::FORMAT.to_owned(),
             id: "t".to_owned(),
             program: String::new(),
@@ -208,8 +200,20 @@ mod tests {
             seed: 1,
             writers: 4,
             states: 300,
-            classes: vec![class.clone()],
-        };
+            classes: vec![class],
+        }
+    }
+
+    /// A verdict is shown only for the same version, library, class and options.
+    #[test]
+    fn a_torture_verdict_is_shown_for_the_same_engine_only() {
+        let dir = crate::fixture::make_dir();
+        let run = Fixture::new().write(&dir.path().join("run"));
+        let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
+        assert!(before.iter().all(|info| info.lost.is_none()));
+        let first = &before[0];
+        let record = torture_record(first);
+        let class = &record.classes[0];
         let torture = dir.path().join("t");
         std::fs::create_dir(&torture).unwrap();
         record.write(&torture).unwrap();
@@ -242,7 +246,7 @@ mod tests {
         let other = ClassRecord { library_sha256, ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let options = [&class.options[..], &["other=true".to_owned()]].concat();
-        let other = ClassRecord { options, ..class };
+        let other = ClassRecord { options, ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record }), []);
     }
 }
