@@ -185,7 +185,9 @@ impl Notes {
         for (counts, more) in
             [(&mut self.left_out, later.left_out), (&mut self.mapped, later.mapped)]
         {
-            more.iter().for_each(|(what, count)| add(counts, what, *count));
+            for (what, count) in more {
+                add(counts, &what, count);
+            }
         }
         self.cut_short = later.cut_short.or(self.cut_short.take());
     }
