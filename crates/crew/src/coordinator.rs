@@ -84,8 +84,7 @@ impl Coordinator {
                     *threads =
                         self.ranks.iter().filter_map(|rank| rank.threads).reduce(|a, b| a + b);
                 }
-                // Only with a message of the first rank: the others send as many.
-                return Vec::from_iter((rank == 0).then_some(Action::Say(event)));
+                return Vec::from_iter(self.forward_progress(rank, event));
             }
             Report::Event { event: Event::Failed { phase, class, message, .. } } => {
                 return self.fail(rank, phase, class, &message);
@@ -124,6 +123,26 @@ impl Coordinator {
             }
         }
         Vec::new()
+    }
+
+    /// Forwards the progress of all with the messages of one rank: the others send as many. It is
+    /// the first rank that still works.
+    fn forward_progress(&self, rank: u32, mut event: Event) -> Option<Action> {
+        let finished = |state: &Rank| {
+            state.events.iter().find_map(|event| match event {
+                Event::Finished { started_unix_ns, .. } => Some(*started_unix_ns),
+                _ => None,
+            })
+        };
+        let first = self.ranks.iter().position(|state| finished(state).is_none());
+        if first != Some(rank as usize) {
+            return None;
+        }
+        if let Event::Progress { started_unix_ns, .. } = &mut event {
+            // The phase began with the first rank, whose clock the program has.
+            *started_unix_ns = self.ranks.first().and_then(finished).unwrap_or(*started_unix_ns);
+        }
+        Some(Action::Say(event))
     }
 
     /// Processes a message of the program.

@@ -20,7 +20,7 @@ mod total;
 pub use coordinator::{Action, Coordinator};
 pub use gather::{Gatherer, Step};
 pub use log::CrewLog;
-pub use message::{Begin, Order, Report, Slices};
+pub use message::{Begin, Order, Report, Slices, worker_checksum};
 pub use offset::{ClockOffset, Ping};
 pub use rank_proxy::RankProxy;
 pub use slices::{RankFiles, RankSlice};

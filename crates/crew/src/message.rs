@@ -3,8 +3,12 @@
 
 use crate::slices::RankSlice;
 use kvdyno_engine::ErrorClass;
+use kvdyno_record::files::sha256;
 use kvdyno_record::protocol::{Event, Job};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
 
 /// An order to every rank, also the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +48,28 @@ pub struct Begin {
     pub worker: String,
 }
 
+impl Begin {
+    /// Returns what all ranks need to know of a job and of the worker's command. A worker attached
+    /// to a server finds its URL in a variable.
+    pub fn new(job: Job, command: &[OsString]) -> io::Result<Self> {
+        let mut words = command.iter().filter_map(|word| word.to_str());
+        let name = words.find_map(|word| word.strip_prefix("env:"));
+        let variable = name.map(read_variable).transpose()?;
+        Ok(Self { job, variable, worker: worker_checksum(command)? })
+    }
+}
+
+fn read_variable(name: &str) -> io::Result<(String, String)> {
+    let named = |error| io::Error::other(format!("{name}: {error}"));
+    Ok((name.to_owned(), std::env::var(name).map_err(named)?))
+}
+
+/// Returns the checksum of the worker that a command starts.
+pub fn worker_checksum(command: &[OsString]) -> io::Result<String> {
+    let path = command.first().ok_or(io::ErrorKind::InvalidInput)?;
+    sha256(Path::new(path)).map_err(io::Error::other)
+}
+
 /// A report of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "report")]
@@ -79,4 +105,24 @@ pub struct Slices {
     pub slices: Vec<RankSlice>,
     /// Whether the phase has no more slices.
     pub last: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinator::tests::job;
+
+    #[test]
+    fn a_crew_begins_with_the_url_of_its_server() {
+        let begin = |words: &[&str]| {
+            let command: Vec<OsString> = words.iter().map(OsString::from).collect();
+            Begin::new(job(), &command)
+        };
+        let error = begin(&["/bin/sh", "run", "env:NO_SUCH_URL"]).unwrap_err().to_string();
+        assert_eq!(error, "NO_SUCH_URL: environment variable not found");
+        let path = std::env::var("PATH").unwrap();
+        let variable = begin(&["/bin/sh", "run", "env:PATH"]).unwrap().variable;
+        assert_eq!(variable, Some(("PATH".to_owned(), path)));
+        assert_eq!(begin(&["/bin/sh", "run"]).unwrap().variable, None);
+    }
 }

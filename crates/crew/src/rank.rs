@@ -4,15 +4,14 @@
 use crate::transport::{Transport, unix_ns};
 use kvdyno_crew::{
     Action, Begin, ClockOffset, Coordinator, CrewLog, Gatherer, Order, RankProxy, Report, Step,
+    worker_checksum,
 };
 use kvdyno_engine::{Error, ErrorClass};
 use kvdyno_record::crew::RankId;
-use kvdyno_record::files::sha256;
 use kvdyno_record::protocol::{Control, Event, Job};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, Write as _};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
@@ -176,17 +175,18 @@ impl<'t> RankAtWork<'t> {
         })?;
         let job = Job::from_json(&job)?;
         let coordinator = Coordinator::new(job.clone(), self.transport.ranks);
-        let log = CrewLog::create(&job.dir, unix_ns());
-        let log = match log.and_then(|log| Ok((log, self.begin(job)?))) {
-            Ok((log, begin)) => {
-                self.order(&Order::Begin(Box::new(begin)))?;
-                log
-            }
+        let log = match CrewLog::create(&job.dir, unix_ns()) {
+            Ok(log) => log,
             Err(error) => {
                 let remedy = "the first host of a crew must be the machine that kvdyno runs on";
                 return self.refuse(&format!("the crew cannot begin: {error}; {remedy}"));
             }
         };
+        let begin = match Begin::new(job, &self.command) {
+            Ok(begin) => begin,
+            Err(error) => return self.refuse(&format!("the crew cannot begin: {error}")),
+        };
+        self.order(&Order::Begin(Box::new(begin)))?;
         let late = VecDeque::from([(0, host())]);
         let (started_unix_ns, doomed) = (None, None);
         let mut first = First { coordinator, log, program, started_unix_ns, doomed, late };
@@ -213,19 +213,6 @@ impl<'t> RankAtWork<'t> {
         // The program may be gone.
         let _ = send_event(&Event::from_error(None, &error));
         self.order(&Order::End)
-    }
-
-    /// Returns what all ranks need to know. A worker attached to a server finds its URL in a
-    /// variable.
-    fn begin(&self, job: Job) -> io::Result<Begin> {
-        let mut words = self.command.iter().filter_map(|word| word.to_str());
-        let name = words.find_map(|word| word.strip_prefix("env:"));
-        let read = |name: &str| {
-            let value = std::env::var(name).map_err(io::Error::other)?;
-            Ok::<_, io::Error>((name.to_owned(), value))
-        };
-        let variable = name.map(read).transpose()?;
-        Ok(Begin { job, variable, worker: worker_checksum(&self.command)? })
     }
 
     fn next_report(&self, first: &mut First) -> io::Result<Option<(u32, Report)>> {
@@ -372,12 +359,6 @@ fn started_unix_ns(event: &Event) -> Option<u64> {
         }
         _ => None,
     }
-}
-
-/// The checksum of the worker that is to be started.
-fn worker_checksum(command: &[OsString]) -> io::Result<String> {
-    let path = command.first().ok_or(io::ErrorKind::InvalidInput)?;
-    sha256(Path::new(path)).map_err(io::Error::other)
 }
 
 /// Sends an event to the program, as one line.

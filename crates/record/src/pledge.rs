@@ -151,13 +151,13 @@ pub enum Reading {
 /// The results of `recover`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
-    /// The engine's error at the opening.
+    /// The engine's error at the opening, or at the walk over all; null: there was none.
     pub unopened: Option<String>,
     /// The state of each record, by its number.
     pub readings: Vec<Reading>,
     /// Keys of a walk over all that were never written, or that lookups did not find.
     pub strangers: u64,
-    /// The engine's first error at the reading of a record or at the walk.
+    /// The engine's first error at the reading of a record.
     pub error: Option<String>,
 }
 

@@ -123,6 +123,10 @@ pub const WRITERS_MAX: u64 = 64;
 pub struct Tally {
     /// States looked at.
     pub states: u64,
+    /// States after the first acknowledgement in which the filesystem did mount: only these can
+    /// lose anything. Null: earlier programs did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<u64>,
     /// States in which nothing was wrong.
     pub sound: u64,
     /// States in which acknowledged writes were lost.
@@ -155,9 +159,11 @@ pub fn loss_bound(states: u64) -> Option<f64> {
 }
 
 impl Tally {
-    /// States in which the engine was tested: the filesystem did mount.
-    pub fn tested_states(&self) -> u64 {
-        self.states.saturating_sub(self.unmounted)
+    /// Returns the number of states in which acknowledged writes could have been lost. Where they
+    /// were not counted, it is an upper bound.
+    pub fn promised_states(&self) -> u64 {
+        let judged = || self.states.saturating_sub(self.unmounted + self.before_first_ack);
+        self.promised.unwrap_or_else(judged)
     }
 
     /// Whether nothing was found in any state.

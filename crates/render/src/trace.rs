@@ -54,6 +54,12 @@ pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String
         lines.push(("left out", format!("{omission}: {}", units::group_digits(*count))));
     }
     lines.extend(header.cut_short.iter().map(|cut| ("cut short", cut.clone())));
+    if statistics.cut_requests > 0 {
+        let count = units::group_digits(statistics.cut_requests);
+        let text =
+            format!("{count} requests are longer than 64 MiB: the rest of them has no blocks");
+        lines.push(("cut blocks", text));
+    }
     if statistics.sampled < 1.0 {
         let share = 1.0 / statistics.sampled;
         let text = format!("figures of keys are of one key in {share:.1}, a million of them");

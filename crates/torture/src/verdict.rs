@@ -73,11 +73,9 @@ impl Promised {
             error: recovered.error.clone(),
             ..Damage::default()
         };
-        if damage.unopened.is_some() {
-            return damage;
-        }
+        // After a walk that failed, the readings before it are there.
         if (recovered.readings.len() as u64) < self.units.records() {
-            damage.unopened = Some("incomplete report from the worker".to_owned());
+            damage.unopened.get_or_insert("incomplete report from the worker".to_owned());
             return damage;
         }
         for (writer, &acknowledged) in (0..).zip(&self.acknowledged) {
@@ -141,14 +139,20 @@ impl Damage {
         *self == Self { error: self.error.clone(), ..Self::default() }
     }
 
+    /// Returns whether the database shows what it cannot have stored.
+    pub fn shows_untruth(&self) -> bool {
+        self.torn + self.partial_batches + self.phantoms > 0
+    }
+
     /// Adds the damage to a tally of states. `promised`: anything had been acknowledged.
     pub fn count(&self, promised: bool, tally: &mut Tally) {
-        if self.unopened.is_some() && !promised {
+        *tally.promised.get_or_insert(0) += u64::from(promised);
+        let is_untrue = self.shows_untruth();
+        if self.unopened.is_some() && !promised && !is_untrue {
             tally.before_first_ack += 1;
             return;
         }
-        let corrupt =
-            self.unopened.is_some() || self.torn + self.partial_batches + self.phantoms > 0;
+        let corrupt = self.unopened.is_some() || is_untrue;
         tally.sound += u64::from(self.is_none());
         tally.corrupt += u64::from(corrupt);
         tally.unopened += u64::from(self.unopened.is_some());
@@ -235,7 +239,7 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
     if trial_of(TrialKind::Power).is_none() {
         return Verdict::Inconclusive("no power loss was tried".to_owned());
     }
-    for trial in [TrialKind::Power, TrialKind::Sync].into_iter().filter_map(trial_of) {
+    for trial in trials.iter().filter(|trial| trial.kind != TrialKind::Control) {
         let Trial { kind, tally: Tally { states, unmounted, .. }, .. } = trial;
         if *unmounted > states / UNMOUNTED_SHARE {
             let kind = kind.as_str();
@@ -314,6 +318,25 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_cannot_be_walked_over_is_not_sound() {
+        let promised = Promised { units: UNITS, acknowledged: vec![3], atomic: true };
+        let damage_of = |last| {
+            let one = Reading::Version(1);
+            let unopened = Some("the walk failed: page corrupted".to_owned());
+            let readings = vec![one, one, one, last];
+            promised.damage(&Recovered { unopened, readings, ..Recovered::default() })
+        };
+        let mut tally = Tally::default();
+        damage_of(Reading::Version(1)).count(true, &mut tally);
+        assert_eq!((tally.sound, tally.unopened, tally.corrupt), (0, 1, 1));
+        let torn = damage_of(Reading::Torn);
+        assert_eq!(torn.torn, 1, "its readings are judged all the same");
+        torn.count(false, &mut tally);
+        assert_eq!((tally.before_first_ack, tally.torn), (0, 1), "that is wrong at any time");
+        assert_eq!(tally.promised, Some(1));
+    }
+
+    #[test]
     fn promises_count_up_to_the_moment() {
         let log = [(3, [0, 0]), (5, [1, 0]), (9, [0, 1])];
         let units = Units { writers: 2, ..UNITS };
@@ -387,5 +410,20 @@ mod tests {
         assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::Inconclusive(_)));
         assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::Inconclusive(_)));
         assert_eq!(judge(Durability::Async, PowerLoss::LosesLast, &[power]), Verdict::Held);
+    }
+
+    /// Regression test: only the trials of a power loss were looked at.
+    #[test]
+    fn a_drive_that_does_not_mount_tests_no_engine() {
+        let verdict_of = |kind, unmounted| {
+            let control = trial(TrialKind::Control, &Tally { lost: 2, ..Tally::default() });
+            let power = trial(TrialKind::Power, &Tally::default());
+            let failed = trial(kind, &Tally { unmounted, ..Tally::default() });
+            judge(Durability::Commit, PowerLoss::Keeps, &[power, control, failed])
+        };
+        let why = "ENOSPC: in 2 of 10 states the filesystem did not mount".to_owned();
+        assert_eq!(verdict_of(TrialKind::Full, 2), Verdict::Inconclusive(why));
+        assert_eq!(verdict_of(TrialKind::Full, 1), Verdict::Held);
+        assert_eq!(verdict_of(TrialKind::Control, 2), Verdict::Held);
     }
 }

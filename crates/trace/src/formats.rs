@@ -180,6 +180,18 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
+    /// Adds the notes of later lines.
+    fn add(&mut self, later: Self) {
+        for (counts, more) in
+            [(&mut self.left_out, later.left_out), (&mut self.mapped, later.mapped)]
+        {
+            for (what, count) in more {
+                add(counts, &what, count);
+            }
+        }
+        self.cut_short = later.cut_short.or(self.cut_short.take());
+    }
+
     /// Counts a record that is left out, under one of a few fixed names.
     pub(crate) fn count_left_out(&mut self, what: &str) {
         add(&mut self.left_out, what, 1);
@@ -241,6 +253,11 @@ pub(crate) trait LineFormat {
 
     /// The kind of times.
     fn times(&self) -> Times;
+
+    /// Whether the writer of the format ends each line: a last one without an end is a part.
+    fn ends_lines(&self) -> bool {
+        false
+    }
 }
 
 /// An importer of lines.
@@ -253,6 +270,20 @@ impl<R: LineFormat> LineImporter<R> {
     fn new(input: Input, reader: R) -> Self {
         Self { lines: input.lines(), reader }
     }
+
+    /// Notes that a line has no end. False: it is a part of a line, and no request.
+    fn accept_end(&self, notes: &mut Notes) -> bool {
+        let is_part = self.lines.is_cut_short() && self.reader.ends_lines();
+        if self.lines.is_cut_short() {
+            let position = self.lines.position();
+            notes.cut_short = Some(if is_part {
+                format!("{position} is truncated: it has no line end")
+            } else {
+                format!("{position} has no line end: its last number may be incomplete")
+            });
+        }
+        !is_part
+    }
 }
 
 impl<R: LineFormat> Importer for LineImporter<R> {
@@ -264,7 +295,7 @@ impl<R: LineFormat> Importer for LineImporter<R> {
                     if let Err(wrong) = request.check_range() {
                         return Err(self.lines.malformed_error(wrong.found, &wrong.wanted));
                     }
-                    return Ok(true);
+                    return Ok(self.accept_end(notes));
                 }
                 Ok(Line::Aside) => {}
                 Ok(Line::LeftOut(what)) => notes.count_left_out(what),

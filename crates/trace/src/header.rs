@@ -152,7 +152,7 @@ pub struct Header {
     /// request's time.
     #[serde(default)]
     pub out_of_order: u64,
-    /// Where and how the source ends in the middle of a record; null: it ends with a whole one.
+    /// Where and how the source ends, or may end, inside a record; null: it ends with a whole one.
     #[serde(default)]
     pub cut_short: Option<String>,
 }

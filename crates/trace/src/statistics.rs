@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 const WINDOWS: u64 = 48;
 /// Bytes of a drive that count as one key.
 const BLOCK_BYTES: u64 = 4096;
-/// The most blocks that are counted for one request.
-const BLOCKS_MAX: u64 = 1024;
+/// The most blocks that are counted for one request, 64 MiB: a format allows 8 EiB.
+const BLOCKS_MAX: u64 = 1 << 14;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The shares of keys for which popularity and cache hits are computed.
 const SHARES: [f64; 18] = [
@@ -53,6 +53,9 @@ pub struct Statistics {
     /// The share of reads and writes that begin where the last one on their disk ended; null: the
     /// trace is not of a drive.
     pub sequential: Option<f64>,
+    /// The number of reads and writes of more than 64 MiB. The figures of blocks are those of their
+    /// first 64 MiB.
+    pub cut_requests: u64,
     /// The trace in windows of equal length.
     pub windows: Vec<Window>,
 }
@@ -134,6 +137,7 @@ struct Collector {
     /// The end of the last request on each disk.
     ends: BTreeMap<u32, u64>,
     sequential: u64,
+    cut_requests: u64,
 }
 
 /// Collects lengths: quantiles by buckets, the other figures exactly.
@@ -195,6 +199,7 @@ impl Collector {
             most_in_a_second: 0,
             ends: BTreeMap::new(),
             sequential: 0,
+            cut_requests: 0,
         }
     }
 
@@ -240,8 +245,9 @@ impl Collector {
         let before = self.ends.insert(request.client, end);
         self.sequential += u64::from(before == Some(request.key));
         let first = request.key / BLOCK_BYTES;
-        let behind = end.div_ceil(BLOCK_BYTES).max(first + 1).min(first + BLOCKS_MAX);
-        for block in first..behind {
+        let behind = end.div_ceil(BLOCK_BYTES).max(first + 1);
+        self.cut_requests += u64::from(behind - first > BLOCKS_MAX);
+        for block in first..behind.min(first + BLOCKS_MAX) {
             // Disks have blocks of their own; none has 2^44 of them.
             self.access(block ^ u64::from(request.client) << 44, request.op, window);
         }
@@ -285,6 +291,7 @@ impl Collector {
             read_bytes: self.read_bytes.quantiles(),
             popular: SHARES.map(popular).into(),
             sequential: disk.then(|| self.sequential as f64 / placed.max(1) as f64),
+            cut_requests: self.cut_requests,
             windows: self.windows,
             distinct,
             header,

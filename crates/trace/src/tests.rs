@@ -182,24 +182,38 @@ fn statistics_of_a_small_trace_are_exact() {
     assert!(statistics.windows.iter().all(|window| window.keys >= 3.0));
 }
 
+/// Returns the statistics of a read and a write of these lengths.
+fn drive_statistics(read: u64, written: u64) -> Statistics {
+    let log = format!(
+        "fio version 2 iolog\n/d add\n/d open\n/d read 0 {read}\n/d write 8192 {written}\n\
+         /d close\n"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("a.log"), dir.path().join("a.kvtrace"));
+    std::fs::write(&from, log).unwrap();
+    let format = Format::FioIolog;
+    import(&Import { format, from, to: to.clone(), limit: None, scratch: None }, |_| {}).unwrap();
+    Statistics::read(TraceReader::open(&to).unwrap()).unwrap()
+}
+
+/// Regression test: each request had 1,024 blocks at most, and nothing said so.
+#[test]
+fn long_requests_have_all_their_blocks() {
+    let blocks = |read| {
+        let statistics = drive_statistics(read, 4_096);
+        (statistics.distinct, statistics.cut_requests)
+    };
+    assert_eq!(blocks(16 << 20), (4_096.0, 0));
+    assert_eq!(blocks(64 << 20), (16_384.0, 0));
+    assert_eq!(blocks((64 << 20) + 1), (16_384.0, 1));
+    assert_eq!(blocks(1 << 62), (16_384.0, 1));
+}
+
 /// The lengths lie below and above a change of bucket size, and some need more than 32 bits.
 #[test]
 fn lengths_are_those_that_were_asked_for() {
-    let statistics = |read: u64, written: u64| {
-        let log = format!(
-            "fio version 2 iolog\n/d add\n/d open\n/d read 0 {read}\n/d write 8192 {written}\n\
-             /d close\n"
-        );
-        let dir = tempfile::tempdir().unwrap();
-        let (from, to) = (dir.path().join("a.log"), dir.path().join("a.kvtrace"));
-        std::fs::write(&from, log).unwrap();
-        let format = Format::FioIolog;
-        import(&Import { format, from, to: to.clone(), limit: None, scratch: None }, |_| {})
-            .unwrap();
-        Statistics::read(TraceReader::open(&to).unwrap()).unwrap()
-    };
     for length in [1, 2_047, 2_048, 4_096, 65_536, (4 << 30) + 512, 1 << 62] {
-        let actual = statistics(length, 65_536);
+        let actual = drive_statistics(length, 65_536);
         let exact = |length: u64| Quantiles {
             count: 1,
             mean: length as f64,

@@ -220,7 +220,7 @@ fn walk(session: &mut impl Session, recovered: &mut Recovered) {
             Ok(_) => break,
             Err(error) => {
                 recovered.strangers = strangers;
-                recovered.error.get_or_insert_with(|| error.to_string());
+                recovered.unopened = Some(format!("the walk failed: {error}"));
                 return;
             }
         }
@@ -253,7 +253,11 @@ mod tests {
     use super::*;
 
     /// A session that shows these records in a walk, in this order, and then no more.
-    struct Shows(Vec<u64>);
+    struct Shows {
+        records: Vec<u64>,
+        /// Whether the walk fails after them.
+        fails: bool,
+    }
 
     impl Session for Shows {
         fn get<R>(&mut self, _: &[u8], _: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
@@ -270,13 +274,13 @@ mod tests {
             limit: u64,
             mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
         ) -> Result<u64> {
-            let shown = self.0.len().min(limit as usize);
-            for record in self.0.drain(..shown) {
+            let shown = self.records.len().min(limit as usize);
+            for record in self.records.drain(..shown) {
                 let mut value = vec![0; value_bytes(record)];
                 seal(&mut value, record, 7);
                 let _ = visit(&record.to_be_bytes(), &value);
             }
-            Ok(shown as u64)
+            if self.fails { Err(Error::invalid("page corrupted")) } else { Ok(shown as u64) }
         }
     }
 
@@ -291,7 +295,7 @@ mod tests {
                 Reading::Version(7),
             ];
             let mut recovered = Recovered { readings, ..Recovered::default() };
-            walk(&mut Shows(records.to_vec()), &mut recovered);
+            walk(&mut Shows { records: records.to_vec(), fails: false }, &mut recovered);
             recovered.strangers
         };
         assert_eq!(strangers(&[0, 1, 3]), 0);
@@ -301,6 +305,17 @@ mod tests {
         assert_eq!(strangers(&[0, 1, 2, 3]), 1, "2 is missing by its lookup");
         assert_eq!(strangers(&[0, 1, 3, 9]), 1, "there is no 9");
         assert!(strangers(&[0; 1_500]) > 0, "a walk without an end");
+    }
+
+    /// Regression test: the database counted as sound.
+    #[test]
+    fn a_walk_that_fails_is_a_database_that_was_not_read() {
+        let readings = vec![Reading::Version(7), Reading::Torn];
+        let mut recovered = Recovered { readings: readings.clone(), ..Recovered::default() };
+        walk(&mut Shows { records: vec![0], fails: true }, &mut recovered);
+        let unopened = recovered.unopened.as_deref().unwrap();
+        assert!(unopened.contains("walk") && unopened.ends_with("page corrupted"), "{unopened}");
+        assert_eq!((recovered.readings, recovered.strangers), (readings, 0));
     }
 
     #[test]

@@ -90,8 +90,8 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
 }
 
 /// Finds the losses of the same version and library of the engine in the same class, in the newest
-/// record. Its options must equal those of the case, except for sizes of caches and buffers, which
-/// do not affect durability.
+/// record whose trials were finished. Its options must equal those of the case, except for sizes of
+/// caches and buffers, which do not affect durability.
 fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
@@ -109,15 +109,16 @@ fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let matches = |class: &&ClassRecord| {
         let recorded: BTreeSet<String> =
             class.options.iter().filter(|option| !is_size(option)).cloned().collect();
-        (&class.engine, &class.version) == (&engine.name, &engine.version)
+        class.failed.is_none()
+            && (&class.engine, &class.version) == (&engine.name, &engine.version)
             && class.library_sha256.as_ref() == library
             && class.durability == case.case.options.durability
             && recorded == options
     };
     let classes = torture.iter().flat_map(|record| &record.classes);
-    let mut trials = classes.filter(matches).flat_map(|class| &class.trials);
-    let power = trials.find(|trial| trial.kind == TrialKind::Power)?;
-    Some(Lost::from_tally(&power.tally))
+    let trials = classes.filter(matches).flat_map(|class| &class.trials);
+    let power = trials.filter(|trial| trial.kind == TrialKind::Power);
+    power.map(|trial| Lost::from_tally(&trial.tally)).find(|lost| lost.states > 0)
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -168,17 +169,9 @@ mod tests {
     use kvdyno_record::engine::PowerLoss;
     use kvdyno_record::torture::{Tally, Trial};
 
-    /// A verdict is shown only for the same version, library, class and options.
-    #[test]
-    fn a_torture_verdict_is_shown_for_the_same_engine_only() {
-        let dir = crate::fixture::make_dir();
-        let run = Fixture::new().write(&dir.path().join("run"));
-        let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
-        assert!(before.iter().all(|info| info.lost.is_none()));
-        let first = &before[0];
-        let options_of = |info: &EngineInfo| {
-            info.changed.iter().map(|changed| changed.replace(" = ", "=")).collect::<Vec<_>>()
-        };
+    /// Returns a record of an engine that lost 2 of 300 states.
+    fn torture_record(first: &EngineInfo) -> TortureRecord {
+        let options = first.changed.iter().map(|changed| changed.replace(" = ", "="));
         let tally = Tally { states: 300, lost: 2, ..Tally::default() };
         let power = Trial { kind: TrialKind::Power, tally, examples: Vec::new(), took_ns: 1 };
         let class = ClassRecord {
@@ -189,13 +182,13 @@ mod tests {
             durability: first.durability,
             settings: String::new(),
             power_loss: PowerLoss::LosesLast,
-            options: options_of(first),
+            options: options.collect(),
             trials: vec![power],
             recording: None,
             failed: None,
             took_ns: 1,
         };
-        let record = TortureRecord {
+        TortureRecord {
             format: kvdyno_record::FORMAT.to_owned(),
             id: "t".to_owned(),
             program: String::new(),
@@ -207,8 +200,20 @@ mod tests {
             seed: 1,
             writers: 4,
             states: 300,
-            classes: vec![class.clone()],
-        };
+            classes: vec![class],
+        }
+    }
+
+    /// A verdict is shown only for the same version, library, class and options.
+    #[test]
+    fn a_torture_verdict_is_shown_for_the_same_engine_only() {
+        let dir = crate::fixture::make_dir();
+        let run = Fixture::new().write(&dir.path().join("run"));
+        let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
+        assert!(before.iter().all(|info| info.lost.is_none()));
+        let first = &before[0];
+        let record = torture_record(first);
+        let class = &record.classes[0];
         let torture = dir.path().join("t");
         std::fs::create_dir(&torture).unwrap();
         record.write(&torture).unwrap();
@@ -220,13 +225,28 @@ mod tests {
         };
         let lost = Lost { states: 300, lost: 2, corrupt: 0 };
         assert_eq!(losses(&record), [(first.label.clone(), lost)]);
+        // Newer records that say less do not hide it.
+        let newest = dir.path().join("newest");
+        std::fs::create_dir(&newest).unwrap();
+        let failed = Some("interrupted".to_owned());
+        let [mut interrupted, mut unmounted] =
+            [ClassRecord { failed, ..class.clone() }, class.clone()];
+        interrupted.trials[0].tally = Tally { states: 5, ..Tally::default() };
+        unmounted.trials[0].tally = Tally { states: 300, unmounted: 300, ..Tally::default() };
+        let newer = TortureRecord { started_unix_ns: 2, ..record.clone() };
+        for other in [interrupted, unmounted] {
+            let classes = vec![other];
+            TortureRecord { classes, ..newer.clone() }.write(&newest).unwrap();
+            assert_eq!(losses(&record), [(first.label.clone(), lost)]);
+        }
+        std::fs::remove_dir_all(&newest).unwrap();
         let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let library_sha256 = Some("of another build".to_owned());
         let other = ClassRecord { library_sha256, ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let options = [&class.options[..], &["other=true".to_owned()]].concat();
-        let other = ClassRecord { options, ..class };
+        let other = ClassRecord { options, ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record }), []);
     }
 }

@@ -7,10 +7,10 @@ use kvdyno_record::torture::{Tally, loss_bound};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Power-loss states in which an engine was opened, and those in which it had lost data.
+/// Power-loss states after the first acknowledgement, and those in which an engine had lost data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lost {
-    /// States in which the engine was opened.
+    /// States after the first acknowledgement in which the filesystem did mount.
     pub states: u64,
     /// States in which an acknowledged write was missing.
     pub lost: u64,
@@ -19,9 +19,10 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// The losses at power failures; states whose filesystem did not mount do not count.
+    /// The losses at power failures. States without a promise do not count: nothing had been
+    /// acknowledged, or the filesystem did not mount.
     pub fn from_tally(power: &Tally) -> Self {
-        Self { states: power.tested_states(), lost: power.lost, corrupt: power.corrupt }
+        Self { states: power.promised_states(), lost: power.lost, corrupt: power.corrupt }
     }
 
     /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %), corrupt 3`.
@@ -64,5 +65,9 @@ mod tests {
         let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
         assert_eq!(Lost::from_tally(&tally).description(), "lost 0 of 300, corrupt 5");
         assert_eq!(words(0, 2), "lost 0 of 2");
+        let early = Tally { states: 300, before_first_ack: 6, unmounted: 1, ..Tally::default() };
+        assert_eq!(Lost::from_tally(&early).states, 293, "an old record");
+        let counted = Tally { promised: Some(281), ..early };
+        assert_eq!(Lost::from_tally(&counted).description(), "lost 0 of 281 (< 1.1 %)");
     }
 }

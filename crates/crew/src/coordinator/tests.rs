@@ -159,6 +159,33 @@ fn what_all_have_said_is_said_once() {
     assert_eq!(coordinator.receive(1, Report::Ended), [Action::Over]);
 }
 
+/// Regression test: the progress stood still when the first rank's share was done.
+#[test]
+fn progress_goes_on_after_the_first_rank_has_finished() {
+    let mut coordinator = coordinator();
+    coordinator.receive(0, ready(0));
+    coordinator.receive(1, ready(0));
+    coordinator.control(Control::Go);
+    let progress = |done, threads, started_unix_ns| Event::Progress {
+        phase: 0,
+        started_unix_ns,
+        done,
+        total: Some(300),
+        elapsed_ns: 7,
+        threads: Some(threads),
+    };
+    let all = |done, threads| vec![Action::Say(progress(done, threads, 50_000))];
+    assert_eq!(
+        coordinator.receive(1, event(progress(10, 1, 46_000))),
+        [],
+        "the first's are enough"
+    );
+    assert_eq!(coordinator.receive(0, event(progress(200, 0, 50_000))), all(210, 1));
+    assert_eq!(coordinator.receive(0, finished(2, 0, 0, 50_000)), []);
+    assert_eq!(coordinator.receive(1, event(progress(60, 1, 46_000))), all(260, 1));
+    assert!(matches!(coordinator.receive(1, finished(1, 0, 0, 46_000))[..], [Action::Say(_)]));
+}
+
 /// The program reads what the phase did, its slices are kept, and then the case fails.
 fn doomed(reports: [Report; 2]) -> String {
     let mut coordinator = coordinator();

@@ -73,7 +73,7 @@ pub(crate) struct ImportArgs {
 #[command(after_help = "\
 Examples:
   kvdyno trace record quick --engine lmdb --threads 4 -o quick.kvtrace
-  kvdyno trace record ycsb --engine rocksdb --phases load,settle,a -o a.kvtrace
+  kvdyno trace record ycsb --engine rocksdb --phases load,settle,a --threads 4 -o a.kvtrace
   kvdyno trace record mine.toml --set data.records=1M --data-dir /mnt/nvme -o mine.kvtrace
 
 The suite must have one measured case; otherwise the error lists its cases. Each measured phase

@@ -76,7 +76,7 @@ fn complaint(error: TraceError) -> anyhow::Error {
 fn warn(header: &Header, printer: &Printer) {
     if let Some(cut) = &header.cut_short {
         printer
-            .warning(&format!("the source ends early: {cut}; requests before that were imported"));
+            .warning(&format!("the source ends early: {cut}; requests up to there were imported"));
     }
     for (what, count) in &header.left_out {
         printer.warning(&format!("left out: {what}, {} times", units::group_digits(*count)));

@@ -96,4 +96,8 @@ impl LineFormat for FioIolog {
     fn times(&self) -> Times {
         if self.version == 3 || self.waits { Times::Exact } else { Times::None }
     }
+
+    fn ends_lines(&self) -> bool {
+        true
+    }
 }

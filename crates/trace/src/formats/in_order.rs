@@ -15,15 +15,26 @@ pub(super) struct InOrder<I> {
     held: BinaryHeap<QueuedRequest>,
     read: u64,
     ended: bool,
+    /// The notes and the error of what is behind the last request.
+    end: Notes,
+    error: Option<TraceError>,
 }
 
-/// A request in the heap. The earliest is the greatest; at equal times, the one that was read
-/// first.
-#[derive(PartialEq, Eq)]
+/// A request in the heap, and the notes of the lines up to it. The earliest is the greatest; at
+/// equal times, the one that was read first.
 struct QueuedRequest {
     request: RawRequest,
     order: u64,
+    notes: Notes,
 }
+
+impl PartialEq for QueuedRequest {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for QueuedRequest {}
 
 impl Ord for QueuedRequest {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -39,28 +50,39 @@ impl PartialOrd for QueuedRequest {
 
 impl<I> InOrder<I> {
     pub(super) fn new(inner: I) -> Self {
-        Self { inner, held: BinaryHeap::new(), read: 0, ended: false }
+        let (held, end) = (BinaryHeap::new(), Notes::default());
+        Self { inner, held, read: 0, ended: false, end, error: None }
+    }
+
+    /// Reads ahead. Notes and errors wait for their turn: an import may end before them.
+    fn fill(&mut self)
+    where
+        I: Importer,
+    {
+        while !self.ended && self.held.len() < HELD {
+            let (mut request, mut notes) = (RawRequest::default(), Notes::default());
+            match self.inner.next(&mut request, &mut notes) {
+                Ok(true) => {
+                    self.held.push(QueuedRequest { request, order: self.read, notes });
+                    self.read += 1;
+                }
+                Ok(false) => (self.ended, self.end) = (true, notes),
+                Err(error) => (self.ended, self.error) = (true, Some(error)),
+            }
+        }
     }
 }
 
 impl<I: Importer> Importer for InOrder<I> {
     fn next(&mut self, request: &mut RawRequest, notes: &mut Notes) -> Result<bool, TraceError> {
-        while !self.ended && self.held.len() < HELD {
-            let mut next = RawRequest::default();
-            if self.inner.next(&mut next, notes)? {
-                self.held.push(QueuedRequest { request: next, order: self.read });
-                self.read += 1;
-            } else {
-                self.ended = true;
-            }
+        self.fill();
+        if let Some(first) = self.held.pop() {
+            *request = first.request;
+            notes.add(first.notes);
+            return Ok(true);
         }
-        match self.held.pop() {
-            Some(first) => {
-                *request = first.request;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+        notes.add(std::mem::take(&mut self.end));
+        self.error.take().map_or(Ok(false), Err)
     }
 
     fn times(&self) -> Times {

@@ -96,7 +96,21 @@ fn a_last_line_without_an_end_is_told_and_left_out() {
     assert_eq!(rows_read.len(), 1);
     assert_eq!(header.cut_short.unwrap(), "line 2 is truncated: fewer than seven fields");
     let (header, rows_read) = rows(Format::Twitter, b"7,a,1,0,3,get,0\n7,a,1,0,3,get,0");
-    assert_eq!((rows_read.len(), header.cut_short), (2, None), "only its end is missing");
+    assert_eq!(rows_read.len(), 2, "only its end is missing");
+    let note = "line 2 has no line end: its last number may be incomplete";
+    assert_eq!(header.cut_short.unwrap(), note);
+    let ended = b"7,a,1,0,3,get,0\n7,a,1,0,3,get,0\n";
+    assert_eq!(rows(Format::Twitter, ended).0.cut_short, None);
+}
+
+/// Regression test: a write of 40 bytes was imported.
+#[test]
+fn a_fio_log_without_a_last_line_end_lacks_the_rest_of_a_number() {
+    let log = "fio version 2 iolog\n/d add\n/d read 0 512\n/d write 1048576 40";
+    let (header, rows_read) = rows(Format::FioIolog, log.as_bytes());
+    assert_eq!(rows_read, [(0, Op::Read, 0, 0, 512, 0)]);
+    assert_eq!(header.cut_short.unwrap(), "line 4 is truncated: it has no line end");
+    assert_eq!(rows(Format::FioIolog, format!("{log}96\n").as_bytes()).1.len(), 2);
 }
 
 #[test]
@@ -276,6 +290,36 @@ fn our_own_log_of_block_io_is_read() {
     ];
     assert_eq!(rows_read, expected);
     assert_eq!((header.left_out["other"], header.mapped["metadata as write"]), (1, 1));
+}
+
+/// Regression test: what was read ahead for sorting was counted, and failed the import.
+#[test]
+fn a_limited_import_ignores_lines_behind_its_last_request() {
+    let mut log =
+        "issued_unix_ns,process,name,owner,device,kind,fua,sector,bytes,latency_ns\n".to_owned();
+    for (time, kind) in [(3, "metadata"), (1, "read"), (2, "other"), (4, "write"), (9, "metadata")]
+    {
+        log += &format!("{time},1,kworker,kernel,nvme0n1,{kind},false,8,4096,5\n");
+    }
+    let read = |text: &str, limit| {
+        let input = std::io::Cursor::new(text.to_owned());
+        let input = Input::new("given".to_owned(), input).unwrap();
+        let mut importer = Format::Kvdyno.open(input).unwrap();
+        let (mut request, mut notes) = (RawRequest::default(), Notes::default());
+        let mut times = Vec::new();
+        while times.len() < limit && importer.next(&mut request, &mut notes)? {
+            times.push(request.at_ns);
+        }
+        let counts = [&notes.left_out, &notes.mapped].map(|counts| counts.values().sum::<u64>());
+        Ok::<_, TraceError>((times, counts, notes.cut_short.is_some()))
+    };
+    let cut = format!("{log}10,1,kwor");
+    assert_eq!(read(&cut, 1).unwrap(), (vec![1], [0, 0], false));
+    assert_eq!(read(&cut, 3).unwrap(), (vec![1, 3, 4], [1, 1], false));
+    assert_eq!(read(&cut, 9).unwrap(), (vec![1, 3, 4, 9], [1, 2], true));
+    let malformed = format!("{log}nonsense\n");
+    assert_eq!(read(&malformed, 4).unwrap().0, [1, 3, 4, 9]);
+    assert!(read(&malformed, 5).unwrap_err().to_string().contains("line 7"));
 }
 
 fn record(kind: u8, time_us: u64, payload: &[u8]) -> Vec<u8> {

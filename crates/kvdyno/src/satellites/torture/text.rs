@@ -97,6 +97,9 @@ fn print_class(class: &ClassRecord, dir: &Path, printer: &Printer) {
         Verdict::Inconclusive(why) => (Tone::Warning, format!("inconclusive: {why}")),
     };
     printer.marked_data(tone, &label, &format!(": {words}"));
+    if let (Tone::Bad, Some(why)) = (tone, &class.failed) {
+        printer.data(&format!("  {}", wrap(&format!("its trials were not finished: {why}"), 4)));
+    }
     let has_examples =
         |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
     let mut examples = class.trials.iter().filter(has_examples).peekable();
@@ -122,16 +125,18 @@ fn print_class(class: &ClassRecord, dir: &Path, printer: &Printer) {
     }
 }
 
+/// Judges a class. A failure of later trials does not mend a promise that was broken.
 pub(super) fn verdict(class: &ClassRecord) -> Verdict {
-    match &class.failed {
-        Some(why) => Verdict::Inconclusive(why.clone()),
-        None => judge(class.durability, class.power_loss, &class.trials),
+    match (judge(class.durability, class.power_loss, &class.trials), &class.failed) {
+        (Verdict::Held | Verdict::Inconclusive(_), Some(why)) => Verdict::Inconclusive(why.clone()),
+        (verdict, _) => verdict,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::engine::{Durability, PowerLoss};
     use kvdyno_record::torture::Tally;
 
     fn trial(kind: TrialKind, tally: Tally) -> Trial {
@@ -155,5 +160,30 @@ mod tests {
         let words = "lost 62 of 300 (20.7 %), corrupt 178 (not opened 175, torn 3), with a hole 9";
         assert_eq!(power(bad.clone()), words);
         assert_eq!(trial_result(&trial(TrialKind::Control, bad)), format!("{words}: detected"));
+    }
+
+    /// Regression test: it was `inconclusive`, and the loss only in the table.
+    #[test]
+    fn trials_that_fail_later_hide_no_broken_promise() {
+        let verdict_of = |lost| {
+            let killed = trial(TrialKind::Kill, Tally { states: 50, lost, ..Tally::default() });
+            verdict(&ClassRecord {
+                engine: "liar".to_owned(),
+                version: "1".to_owned(),
+                worker_sha256: String::new(),
+                library_sha256: None,
+                durability: Durability::Commit,
+                settings: String::new(),
+                power_loss: PowerLoss::Keeps,
+                options: Vec::new(),
+                trials: vec![killed],
+                recording: None,
+                failed: Some("interrupted".to_owned()),
+                took_ns: 1,
+            })
+        };
+        let broken = "kill -9: 7 of 50 with acknowledged writes lost".to_owned();
+        assert_eq!(verdict_of(7), Verdict::Broken(vec![broken]));
+        assert_eq!(verdict_of(0), Verdict::Inconclusive("interrupted".to_owned()));
     }
 }

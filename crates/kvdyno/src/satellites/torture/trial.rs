@@ -94,10 +94,10 @@ impl Count {
         }
         let badness = if matches!(recovery, Recovery::Crashed(_)) {
             Badness::Crashed
+        } else if damage.shows_untruth() {
+            Badness::Untrue
         } else if damage.unopened.is_some() {
             Badness::Unopened
-        } else if damage.torn + damage.partial_batches + damage.phantoms > 0 {
-            Badness::Untrue
         } else {
             Badness::Lost
         };

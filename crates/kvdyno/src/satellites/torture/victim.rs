@@ -119,7 +119,7 @@ impl Victim {
         loop {
             match self.recover(dir)? {
                 Recovery::Answered(recovered)
-                    if recovered.unopened.is_some() && begun.elapsed() < LETTING_GO_MAX =>
+                    if recovered.readings.is_empty() && begun.elapsed() < LETTING_GO_MAX =>
                 {
                     std::thread::sleep(Duration::from_millis(50));
                 }
