@@ -31,7 +31,8 @@ pub enum KeyFormat {
     /// 8 bytes big-endian, then the digit 0 up to the length, as `db_bench`. Shorter keys have the
     /// last of these bytes.
     DbBench,
-    /// `user` and up to 19 decimal digits, hashed, as YCSB.
+    /// `user` and up to 19 decimal digits, of the form of YCSB's. The hash is a bijection, not FNV:
+    /// numbers have other keys than there.
     Ycsb,
 }
 

@@ -211,6 +211,7 @@ const OPTIONS: &[Entry] = &[
     Entry("allow_mmap_reads", Home::Options, Default::Flag(false), "Map table files instead of reading them."),
     Entry("bytes_per_sync", Home::Options, Default::Bytes(0), "Start writeback of table files every so many bytes; 0: leave it to the system."),
     Entry("wal_bytes_per_sync", Home::Options, Default::Bytes(0), "The same for the write-ahead log."),
+    Entry("delayed_write_rate", Home::Options, Default::Bytes(0), "Bytes per second of writes that are slowed down; 0: 16 MiB, or what RocksDB's rate limiter permits."),
     Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
     Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, and the growth of stalls, block cache hits and compaction bytes on the time line, once a slice; at a cost to every operation."),
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),

@@ -1,6 +1,6 @@
 //! What follows from the phases of a case together, and from an operation's name.
 
-use super::{Mix, MixEntry, Op, Phase};
+use super::{Activity, Mix, MixEntry, Op, Phase};
 use crate::expected_hits::ExpectedHits;
 use crate::operations::OpInfo;
 use crate::replay::replays;
@@ -34,23 +34,29 @@ pub fn depth(phases: &[Phase]) -> u32 {
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
-/// The numbers of [`Domain::Predicted`], and how many items YCSB's scrambled zipfian hashes its
-/// ranks over: the records, the inserts that are expected, and one, because its bounds are
-/// inclusive (`CoreWorkload.init`, YCSB 0.17).
+/// The numbers of [`Domain::Predicted`] in the first of these phases, and how many items YCSB's
+/// scrambled zipfian hashes its ranks over: the records, the inserts that are expected, and one,
+/// because its bounds are inclusive (`CoreWorkload.init`, YCSB 0.17).
 ///
 /// The number is fixed beforehand, because one item more moves every hot key. YCSB expects twice as
-/// many inserts as the operations' count and the mix say, and none where only time ends a run. Here
-/// it is one number for all phases of a case, so that a warm-up warms what is measured.
+/// many inserts as the operations' count and the mix say, and none where only time ends a run. A
+/// warmup takes the number of the measured phase after it, whose data it warms.
 pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
-    let expected = phases.iter().filter_map(Phase::mix).filter_map(|mix| {
-        let (operations, role) = (mix.ends.operations?, mix.roles.first()?);
-        let weight = |inserts: bool| {
-            let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
-            counted.map(|entry| entry.weight).sum::<f64>()
-        };
-        Some((operations as f64 * weight(true) / weight(false) * 2.0) as u64)
+    let mut measured = phases.iter().filter_map(|phase| match &phase.work {
+        Activity::Measure(mix) => Some(mix),
+        _ => None,
     });
-    records + expected.sum::<u64>() + 1
+    records + measured.next().and_then(expected_inserts).unwrap_or(0) + 1
+}
+
+/// How many inserts YCSB expects; none: only time ends the run.
+fn expected_inserts(mix: &Mix) -> Option<u64> {
+    let (operations, role) = (mix.ends.operations?, mix.roles.first()?);
+    let weight = |inserts: bool| {
+        let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
+        counted.map(|entry| entry.weight).sum::<f64>()
+    };
+    Some((operations as f64 * weight(true) / weight(false) * 2.0) as u64)
 }
 
 /// Whether an operation only reads, by its name.

@@ -220,7 +220,11 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
     let timed = phase("timed", None, Some(1));
     let counted = phase("counted", Some(10_000), None);
     assert_eq!(ycsb_items(1_000, std::slice::from_ref(&timed)), 1_001);
-    assert_eq!(ycsb_items(1_000, &[timed, counted]), 1_000 + 1_000 + 1);
+    let Activity::Measure(mix) = timed.work.clone() else { unreachable!() };
+    let warmup = Phase::new("warmup", Activity::Warmup(mix));
+    let phases = [timed, warmup, counted];
+    let items = |index: usize| ycsb_items(1_000, &phases[index..]);
+    assert_eq!([0, 1, 2].map(items), [1_001, 2_001, 2_001], "each phase is a run of YCSB");
 }
 
 /// Records of the time when it was always a number have this form.

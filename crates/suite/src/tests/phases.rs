@@ -395,6 +395,9 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
         let options = &mut engine_of(&mut engines, "rocksdb").options;
         options.push(OptionSpec::choice("cache_type", &["auto_hyper_clock_cache"], ""));
         options.push(OptionSpec::choice("perf_level", &["disable"], ""));
+        options.push(OptionSpec::flag("level_compaction_dynamic_level_bytes", true, ""));
+        options.push(OptionSpec::flag("enable_pipelined_write", false, ""));
+        options.push(OptionSpec::bytes("delayed_write_rate", 0, ""));
         expand(&suite, &engines, &HOST).unwrap()
     };
     let phases = vec!["fillrandom".to_owned()];

@@ -38,7 +38,7 @@ pub(super) fn key_supply(job: &Job) -> Result<KeySupply> {
         values: Values::with_longest(longest, &job.data.value, job.data.verify, job.data.seed),
         keyspace: Keyspace {
             records: job.data.records.max(1),
-            ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
+            ycsb_items: workload::ycsb_items(job.data.records, &[]),
             absent: job.shape.records_max.max(job.data.records),
             seed: job.data.seed,
         },
@@ -97,10 +97,16 @@ impl<'j> Plan<'j> {
         TeamSpec::new(specs, task)
     }
 
-    /// Returns a function that makes sources of drawn operations.
-    pub(super) fn mix_source(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j> {
+    /// Returns a function that makes sources of the drawn operations of a phase.
+    pub(super) fn mix_source(
+        &self,
+        index: u32,
+        mix: &Mix,
+    ) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
-        let (supply, population) = (self.supply.clone(), self.population);
+        let (mut supply, population) = (self.supply.clone(), self.population);
+        let phases = &self.job.phases[index as usize..];
+        supply.keyspace.ycsb_items = workload::ycsb_items(self.job.data.records, phases);
         move |role, thread, rng| {
             Source::Mix(MixSource::new(role, thread, grows, &supply, rng, population))
         }

@@ -42,7 +42,7 @@ impl<'j> Plan<'j> {
 
     /// The roles of a mix. The first may replay a trace, the others draw.
     pub(super) fn mix_roles(&self, mix: &Mix, task: &mut Task) -> Result<Specs<'j>> {
-        let mix_source = self.mix_source(mix);
+        let mix_source = self.mix_source(task.phase, mix);
         let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
         let Some((role, replay)) = replayed else {
             let specs = self.roles(task.phase, mix, mix_source);

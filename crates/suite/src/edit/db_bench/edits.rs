@@ -278,6 +278,9 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
     fn note_mixgraph(&mut self, flags: &[Typed]) {
         let is_named =
             last_value(flags, "benchmarks").is_some_and(|list| list.contains("mixgraph"));
+        if is_named {
+            self.notes.push("mixgraph's keys and values have the lengths in [data]".to_owned());
+        }
         let absent = MIXGRAPH_DEFAULTS.into_iter().filter(|name| last_value(flags, name).is_none());
         let absent: Vec<String> = absent.map(|name| format!("--{name}")).collect();
         if is_named && !absent.is_empty() {
