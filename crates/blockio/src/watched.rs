@@ -34,9 +34,7 @@ fn descend(
     devices: &mut Vec<Watched>,
 ) -> Result<(), String> {
     if device.below.is_empty() || device.is_multipath() || depth == 0 {
-        let watched =
-            watched_devices(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
-        for watched in watched {
+        for watched in watched_devices(root, device)? {
             if !devices.contains(&watched) {
                 devices.push(watched);
             }
@@ -52,25 +50,30 @@ fn descend(
 }
 
 /// Returns a device, or each path to it.
-fn watched_devices(root: &Root, device: &Device) -> Option<Vec<Watched>> {
+fn watched_devices(root: &Root, device: &Device) -> Result<Vec<Watched>, String> {
     let (name, disk) = (&device.name, &device.disk);
     let sectors = if name == disk {
         None
     } else {
-        let field = |field| root.number::<u64>(format!("/sys/block/{disk}/{name}/{field}"));
+        let field = |field| {
+            let number = root.number::<u64>(format!("/sys/block/{disk}/{name}/{field}"));
+            number.ok_or_else(|| format!("{name}: no {field}"))
+        };
         let start = field("start")?;
         Some(start..start + field("size")?)
     };
     let watched = |name: &String, disk: &String| {
-        let (number, sectors) = (number(root, disk)?, sectors.clone());
-        Some(Watched { name: name.clone(), disk: disk.clone(), number, sectors })
+        let number = number(root, disk).ok_or_else(|| format!("{disk}: no number"))?;
+        Ok(Watched { name: name.clone(), disk: disk.clone(), number, sectors: sectors.clone() })
     };
     if !device.is_multipath() {
-        return Some(vec![watched(name, disk)?]);
+        return Ok(vec![watched(name, disk)?]);
     }
     // Without a path none of its requests would be seen.
-    let paths = Some(&device.below).filter(|paths| !paths.is_empty())?;
-    paths.iter().map(|path| watched(path, path)).collect()
+    if device.below.is_empty() {
+        return Err(format!("found no path of {disk} in /sys/block"));
+    }
+    device.below.iter().map(|path| watched(path, path)).collect()
 }
 
 /// Returns the number of a device or a partition, such as `254:0`. A path of `NVMe` multipath is
@@ -142,7 +145,8 @@ mod tests {
             .link("/sys/block/nvme0n1", &format!("../..{head}"))
             .link("/sys/dev/block/259:2", &format!("../../..{head}/nvme0n1p1"));
         let device = Device::find(&fake.root, (259, 2)).unwrap();
-        assert_eq!(find(&fake.root, &device).unwrap_err(), "nvme0n1p1: no number");
+        let no_path = "found no path of nvme0n1 in /sys/block";
+        assert_eq!(find(&fake.root, &device).unwrap_err(), no_path);
         let stats = " 259       0 nvme0c0n1 1 0 8 5\n 259       3 nvme0c1n1 1 0 8 5\n";
         let fake = fake
             .file("/sys/block/nvme0c0n1/stat", "")

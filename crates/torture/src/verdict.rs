@@ -210,25 +210,27 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         let tally = &trial.tally;
         let killed = trial.kind == TrialKind::Kill;
         let served = [
-            (tally.torn, "with torn values"),
-            (tally.partial_batches, "with a partial batch"),
-            (tally.phantoms, "with phantoms"),
+            (tally.torn, tally.states, "with torn values"),
+            (tally.partial_batches, tally.states, "with a partial batch"),
+            (tally.phantoms, tally.states, "with phantoms"),
         ];
+        // Only what was promised can be gone.
+        let promised = tally.promised_states();
         let gone = [
-            (tally.lost, "with acknowledged writes lost"),
-            (tally.unopened, "not opened"),
-            (tally.holes, "with a hole"),
+            (tally.lost, promised, "with acknowledged writes lost"),
+            (tally.unopened, promised, "not opened"),
+            (tally.holes, promised, "with a hole"),
         ];
-        let crashes = [(tally.crashes, "in which it crashed or hung")];
-        let judged: Vec<(u64, &str)> = match class {
+        let crashes = [(tally.crashes, tally.states, "in which it crashed or hung")];
+        let judged: Vec<(u64, u64, &str)> = match class {
             _ if trial.kind == TrialKind::Sync => [served, gone].concat(),
             Durability::None => crashes.to_vec(),
             Durability::Async if !killed && power_loss == PowerLoss::Damages => crashes.to_vec(),
             Durability::Async if !killed => [&crashes[..], &served].concat(),
             Durability::Async | Durability::Commit => [served, gone].concat(),
         };
-        for (count, what) in judged.into_iter().filter(|(count, _)| *count > 0) {
-            let (kind, states) = (trial.kind.as_str(), tally.states);
+        for (count, states, what) in judged.into_iter().filter(|(count, ..)| *count > 0) {
+            let kind = trial.kind.as_str();
             broken.push(format!("{kind}: {count} of {states} {what}"));
         }
     }
@@ -382,6 +384,16 @@ mod tests {
         }
         let crash = Tally { unopened: 1, crashes: 1, ..Tally::default() };
         assert_eq!(word(None, TrialKind::Power, &crash), "broken");
+    }
+
+    #[test]
+    fn what_is_gone_is_a_share_of_what_was_promised() {
+        let tally = Tally { lost: 3, torn: 1, promised: Some(7), ..Tally::default() };
+        let power = trial(TrialKind::Power, &tally);
+        let verdict = judge(Durability::Commit, PowerLoss::Keeps, &[power]);
+        let broken = ["1 of 10 with torn values", "3 of 7 with acknowledged writes lost"];
+        let broken = broken.map(|words| format!("power loss: {words}")).to_vec();
+        assert_eq!(verdict, Verdict::Broken(broken));
     }
 
     #[test]

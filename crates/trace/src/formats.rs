@@ -177,6 +177,8 @@ pub(crate) struct Notes {
     pub(crate) left_out: BTreeMap<String, u64>,
     pub(crate) mapped: BTreeMap<String, u64>,
     pub(crate) cut_short: Option<String>,
+    /// The last line, which is a request and has no end.
+    pub(crate) unended: Option<String>,
 }
 
 impl Notes {
@@ -190,6 +192,7 @@ impl Notes {
             }
         }
         self.cut_short = later.cut_short.or(self.cut_short.take());
+        self.unended = later.unended.or(self.unended.take());
     }
 
     /// Counts a record that is left out, under one of a few fixed names.
@@ -273,14 +276,15 @@ impl<R: LineFormat> LineImporter<R> {
 
     /// Notes that a line has no end. False: it is a part of a line, and no request.
     fn accept_end(&self, notes: &mut Notes) -> bool {
-        let is_part = self.lines.is_cut_short() && self.reader.ends_lines();
-        if self.lines.is_cut_short() {
-            let position = self.lines.position();
-            notes.cut_short = Some(if is_part {
-                format!("{position} is truncated: it has no line end")
-            } else {
-                format!("{position} has no line end: its last number may be incomplete")
-            });
+        if !self.lines.is_cut_short() {
+            return true;
+        }
+        let position = self.lines.position();
+        let is_part = self.reader.ends_lines();
+        if is_part {
+            notes.cut_short = Some(format!("{position} is truncated: it has no line end"));
+        } else {
+            notes.unended = Some(position.to_string());
         }
         !is_part
     }

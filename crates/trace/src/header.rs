@@ -152,9 +152,12 @@ pub struct Header {
     /// request's time.
     #[serde(default)]
     pub out_of_order: u64,
-    /// Where and how the source ends, or may end, inside a record; null: it ends with a whole one.
+    /// Where and how the source ends inside a record; null: it ends with a whole one.
     #[serde(default)]
     pub cut_short: Option<String>,
+    /// The source's last line, if it was imported and has no end. Only the import knows it.
+    #[serde(skip)]
+    pub unended: Option<String>,
 }
 
 impl Header {
@@ -180,6 +183,7 @@ impl Header {
             mapped: BTreeMap::new(),
             out_of_order: 0,
             cut_short: None,
+            unended: None,
         }
     }
 }

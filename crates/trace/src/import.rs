@@ -65,6 +65,7 @@ pub(crate) fn from_input(
     header.left_out = notes.left_out;
     header.mapped = notes.mapped;
     header.cut_short = notes.cut_short;
+    header.unended = notes.unended;
     header.out_of_order = out_of_order;
     writer.finish()
 }

@@ -1,6 +1,6 @@
 //! The description of a server with this protocol, and its options under its own names.
 
-use crate::server::Kind;
+use crate::server::{Kind, numbers};
 use kvdyno_engine::graph::Isolation;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
@@ -25,21 +25,22 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         }
     };
     let least = match kind {
-        Kind::Mongod | Kind::TokuMx => Capabilities::minimal([
-            (
-                Durability::None,
-                PowerLoss::LosesLast,
-                "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
-            ),
-            (
-                Durability::Commit,
-                PowerLoss::Keeps,
-                "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
+        Kind::Mongod | Kind::TokuMx => without_journal(
+            &version,
+            Capabilities::minimal([
+                (
+                    Durability::None,
+                    PowerLoss::LosesLast,
+                    "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
+                ),
+                (
+                    Durability::Commit,
+                    PowerLoss::Keeps,
+                    "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
                  that wait together",
-            ),
-        ])
-        // TokuMX has no such option.
-        .except(Durability::None, "journal", false, PowerLoss::Damages),
+                ),
+            ]),
+        ),
         Kind::FerretDb => Capabilities::minimal([
             (
                 Durability::Async,
@@ -76,6 +77,17 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         options: options(kind),
         planning: Planning { space_factor: 4.0, write_factor: 8.0, ram_bytes_min: 256 << 20 },
     }
+}
+
+/// Adds what a power loss does without a journal: `WiredTiger` and `RocksDB` restart from what they
+/// wrote last, `mmapv1` changes its files in place. The first exception that applies counts.
+fn without_journal(version: &str, capabilities: Capabilities) -> Capabilities {
+    // The empty choice is `WiredTiger` since 3.2. `TokuMX` has neither option.
+    let by_default = (numbers(version) >= (3, 2)).then_some("");
+    let engines = ["wiredTiger", "rocksdb"].into_iter().chain(by_default);
+    let (class, loses) = (Durability::None, PowerLoss::LosesLast);
+    let except = |all: Capabilities, engine| all.except(class, "storage_engine", engine, loses);
+    engines.fold(capabilities, except).except(class, "journal", false, PowerLoss::Damages)
 }
 
 fn build(program: &Program, kind: Kind) -> BTreeMap<String, String> {
@@ -160,7 +172,8 @@ fn mongod_options() -> Vec<OptionSpec> {
         OptionSpec::flag(
             "journal",
             true,
-            "A journal (--nojournal; before 6.1). Without it a power loss can damage the files.",
+            "A journal (--nojournal; before 6.1). Without it a power loss can damage mmapv1's \
+             files, and wiredTiger restarts from its last checkpoint.",
         ),
         OptionSpec::choice(
             "block_compressor",
@@ -192,10 +205,19 @@ mod tests {
 
     #[test]
     fn without_a_journal_a_power_loss_damages() {
-        let description = description(Err(Error::invalid("there is none")));
+        let mut description = description(Err(Error::invalid("there is none")));
         let mut options = Options::defaults(&description, Durability::None);
         assert_eq!(description.power_loss(&options), Some(PowerLoss::LosesLast));
         options.values.insert("journal".to_owned(), false.into());
         assert_eq!(description.power_loss(&options), Some(PowerLoss::Damages));
+        options.values.insert("storage_engine".to_owned(), "wiredTiger".into());
+        assert_eq!(description.power_loss(&options), Some(PowerLoss::LosesLast));
+        options.values.insert("storage_engine".to_owned(), "".into());
+        for (version, expected) in [("3.0.15", PowerLoss::Damages), ("3.2.0", PowerLoss::LosesLast)]
+        {
+            let promise = [(Durability::None, PowerLoss::LosesLast, "")];
+            description.capabilities = without_journal(version, Capabilities::minimal(promise));
+            assert_eq!(description.power_loss(&options), Some(expected), "{version}");
+        }
     }
 }

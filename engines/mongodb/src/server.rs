@@ -211,7 +211,7 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
 }
 
 /// Returns the first two numbers of a version.
-fn numbers(version: &str) -> (u32, u32) {
+pub(crate) fn numbers(version: &str) -> (u32, u32) {
     let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }

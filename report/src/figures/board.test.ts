@@ -72,8 +72,8 @@ describe("the scoreboard", () => {
     const none = (reason: string) => ({ words: "not comparable", worth: "none", length: 0, absolute: expect.any(String), reason });
     expect(cell()).toMatchObject({ words: "2.0x more", worth: "better", reason: null });
     expect(cell({ groups: createGroups({ void: "debug-build" }) })).toMatchObject(none("void: debug-build"));
-    expect(cell({}, [base, { ...own, combine: "merged_histograms" }])).toMatchObject(none("not every trial has enough samples"));
-    expect(cell({}, [base, { ...own, per_trial: [0, 20, 20, 21] }])).toMatchObject(none("no trial has a ratio"));
+    expect(cell({}, [base, { ...own, combine: "merged_histograms", missing: "p99 needs 1,000 samples" }])).toMatchObject(none("not every trial has enough samples: p99 needs 1,000 samples"));
+    expect(cell({}, [base, { ...own, per_trial: [0, 20, 20, 21] }])).toMatchObject(none("a value of 0 has no ratio"));
     expect(cell({ uncompared: new Set(["b"]) })).toMatchObject(none("kvdyno compares it with another engine, or with none"));
     const relative = { base: "a", ratio: 2, low: null, high: null, verdict: "spread_unknown", decided: false, more_pairs: null, reason: "void: debug-build" };
     expect(cell({ relatives: new Map([["b", relative]]) })).toMatchObject(none("void: debug-build"));

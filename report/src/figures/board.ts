@@ -72,10 +72,11 @@ export function judgedRatio(row: Row, engine: Engine, base: Engine): Judged | nu
   const voided = baseGroup.void ?? group.void;
   if (voided) return unjudged(`void: ${voided}`);
   if (row.uncompared?.has(engine.id)) return unjudged("kvdyno compares it with another engine, or with none");
-  if ([baseMetric, engineMetric].some(({ combine }) => combine === "merged_histograms")) return unjudged("not every trial has enough samples");
+  const short = [baseMetric, engineMetric].find(({ combine }) => combine === "merged_histograms");
+  if (short) return unjudged(["not every trial has enough samples", ...(short.missing ? [short.missing] : [])].join(": "));
   const groupTrials = (metric: Metric, { trials }: typeof group) => ({ metric, numbers: trials.map(({ trial }) => trial) });
   const pairs = pairTrials(groupTrials(baseMetric, baseGroup), groupTrials(engineMetric, group));
-  if (pairs.length === 0) return unjudged("no trial has a ratio");
+  if (pairs.length === 0) return unjudged("a value of 0 has no ratio");
   const margins = figureMargins(engineMetric.name, group.within, [baseGroup.engine, group.engine]);
   return { ratio: meanRatio(pairs), mark: judgePairs(pairs, margins), reason: null };
 }

@@ -64,25 +64,25 @@ const OPS_MAX = 3;
 function scoreboardRows(view: View): Row[] {
   const rows: Row[] = [];
   const counts = threadCounts(view);
-  const addRow = (name: string, threads: number | null, read: Read, { incomparable = null, role = null }: { incomparable?: string | null; role?: string | null } = {}) => {
+  const addRow = (name: string, threads: number | null, read: Read, { incomparable = null, role = null, size = false }: { incomparable?: string | null; role?: string | null; size?: boolean } = {}) => {
     const metrics = new Map<string, Metric | null>(), groups = new Map<string, Group>();
     const relatives = new Map<string, Relative>(), uncompared = new Set<string>();
     const findCase = (engine: Engine | null) => view.cases.find((one) => one.engine.id === engine?.id && one.threads === threads);
-    const base = findCase(baseEngine(view.engines)), judgedRole = view.work.load ? "load" : role;
+    const base = findCase(baseEngine(view.engines)), judgedRole = view.work.load && !size ? "load" : role;
     const findRelative = (one: Case | undefined) => (one && judgedRole != null ? relativeRate(one, judgedRole) : null);
     for (const engine of view.engines) {
       const one = findCase(engine), relative = findRelative(one);
       metrics.set(engine.id, one ? read(one) : null);
       if (one) groups.set(engine.id, one.group);
       if (role != null && relative && relative.base === base?.group.label) relatives.set(engine.id, relative);
-      // A filter may hide the base: engines that have the same one did the same work.
+      // Data has its size, however it was written. A filter may hide the base: engines that have the same one did the same work.
       if (judgedRole != null && (!relative || relative.base !== findRelative(base)?.base)) uncompared.add(engine.id);
     }
     if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, groups, relatives, uncompared, incomparable });
   };
   if (view.work.load) {
     addRow("Records/s", null, (one) => rateMetric(one, "load"), { role: "load" });
-    addRow("Size on the volume", null, (one) => costMetric(one, "database_used_bytes"));
+    addRow("Size on the volume", null, (one) => costMetric(one, "database_used_bytes"), { size: true });
     addRow("Write amplification", null, (one) => costMetric(one, "write_amplification"));
     addRow("CPU time, user", null, (one) => costMetric(one, "cpu_user_ns"));
     addRow("CPU time, system", null, (one) => costMetric(one, "cpu_system_ns"));

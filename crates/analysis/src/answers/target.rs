@@ -198,7 +198,10 @@ fn row(
         })
         .collect();
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
-    let missed = unique(trials.iter().filter_map(|trial| match &trial.verdict {
+    // Void figures miss nothing; a trial that did not fit its RAM has none.
+    let counts =
+        |trial: &&JudgedTrial| group.void.is_none() || trial.values.iter().all(Option::is_none);
+    let missed = unique(trials.iter().filter(counts).filter_map(|trial| match &trial.verdict {
         TargetVerdict::Missed(why) => why.clone(),
         _ => None,
     }));
@@ -216,8 +219,8 @@ fn row(
     let all = |meets: Meets| conditions.iter().all(|condition| condition.meets == meets);
     let any = |meets: Meets| conditions.iter().any(|condition| condition.meets == meets);
     let (meets, reason) = match (missed, void) {
-        _ if group.void.is_some() => (Meets::Undecided, group.describe_void()),
         (Some(why), _) => (Meets::No, Some(why)),
+        _ if group.void.is_some() => (Meets::Undecided, group.describe_void()),
         _ if any(Meets::No) => (Meets::No, None),
         (None, Some(why)) => (Meets::Undecided, Some(why)),
         _ if all(Meets::Yes) => (Meets::Yes, None),
@@ -272,4 +275,51 @@ fn condition(
         meets,
     };
     (row, judged.and_then(|judged| judged.more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Fixture, make_dir};
+    use kvdyno_record::case::Outcome;
+
+    /// The row of RocksDB's single reader, after `change`.
+    fn judged(target: &str, trials: u32, change: impl Fn(&mut Fixture)) -> TargetRow {
+        let mut fixture = Fixture::with_trials(trials);
+        change(&mut fixture);
+        let dir = make_dir();
+        let evidence = Evidence::read(&fixture.write(&dir.path().join("run"))).unwrap();
+        let figures = Figures::from_evidence(&evidence).unwrap();
+        let rows = judge_target(&evidence, &figures, &Target::parse(target).unwrap()).unwrap();
+        rows.into_iter().find(|row| row.case.contains("RocksDB t1")).unwrap()
+    }
+
+    fn void(fixture: &mut Fixture) {
+        let case = fixture.case("rocksdb_t1_r1");
+        case.record.worker.as_mut().unwrap().description.debug_build = true;
+    }
+
+    #[test]
+    fn void_figures_neither_meet_nor_miss() {
+        for (target, valid) in [("readers.p99<1ns", Meets::No), ("readers.p99<1h", Meets::Yes)] {
+            assert_eq!(judged(target, 4, |_| {}).meets, valid);
+            let row = judged(target, 4, void);
+            assert_eq!(row.meets, Meets::Undecided, "{target}");
+            assert_eq!(row.reason.as_deref(), Some("void: debug-build"));
+        }
+        let few = judged("readers.p99<1h", 3, |_| {});
+        assert!(few.meets == Meets::Undecided && few.more_trials.is_some(), "{few:?}");
+        assert_eq!(judged("readers.p99<1h", 3, void).more_trials, None);
+    }
+
+    /// No figure says that, so none that is void.
+    #[test]
+    fn an_engine_that_did_not_fit_misses_in_a_void_run() {
+        let row = judged("readers.p99<1h", 4, |fixture| {
+            void(fixture);
+            let case = fixture.case("rocksdb_t1_r2");
+            case.record.outcome = Outcome::DoesNotFit { message: "out of memory".to_owned() };
+        });
+        assert_eq!((row.meets, row.reason.as_deref()), (Meets::No, Some("does not fit")));
+    }
 }

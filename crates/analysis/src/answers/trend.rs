@@ -119,8 +119,10 @@ impl Trend {
             let primary = question.figures.judges(definition.name, figures.scope());
             Levels::find(definition, primary && !figures.surroundings, values)
         };
-        let before = cases_before(&included);
-        let sources: Vec<&Entry> = [newest].into_iter().chain(&before).collect();
+        // The newest run may have lost figures of its cases.
+        let of_its_cases: Vec<Entry> =
+            included.iter().rev().map(|entry| retain_cases(entry, newest)).collect();
+        let sources: Vec<&Entry> = of_its_cases.iter().collect();
         let figures = FigureSeries::collect(&sources, &included, &question.figures, judge);
         let gate = question.gate.map(|allowed| gate(allowed, &figures, &included));
         Some(Self {
@@ -223,12 +225,12 @@ impl Levels {
     }
 }
 
-/// The run before the newest, with the newest's cases: one of these may have lost a figure.
-fn cases_before(entries: &[&Entry]) -> Option<Entry> {
-    let [.., before, newest] = entries else { return None };
-    let mut before = (*before).clone();
-    before.series.retain(|old| newest.series.iter().any(|series| series.key == old.key));
-    Some(before)
+/// A run with the cases of the newest.
+fn retain_cases(entry: &Entry, newest: &Entry) -> Entry {
+    let is_in_newest =
+        |old: &&ScopeFigures| newest.series.iter().any(|series| series.key == old.key);
+    let series = entry.series.iter().filter(is_in_newest).cloned().collect();
+    Entry { series, ..entry.clone() }
 }
 
 fn gate(allowed: f64, figures: &[RunSeries], entries: &[&Entry]) -> Gate {

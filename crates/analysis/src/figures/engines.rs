@@ -5,7 +5,7 @@ use super::group::Group;
 use super::lost::Lost;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::library::Library;
-use kvdyno_record::torture::{ClassRecord, TortureRecord, TrialKind};
+use kvdyno_record::torture::{ClassRecord, Tally, TortureRecord, TrialKind};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,8 +90,8 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
 }
 
 /// Finds the losses of the same version and library of the engine in the same class, in the newest
-/// record whose trials were finished. Its options must equal those of the case, except for sizes of
-/// caches and buffers, which do not affect durability.
+/// record that tried all its power losses, or in which one lost data. Its options must equal those
+/// of the case, except for sizes of caches and buffers, which do not affect durability.
 fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
@@ -106,19 +106,24 @@ fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
         let spec = engine.options.iter().find(|spec| option.split('=').next() == Some(&spec.name));
         spec.is_some_and(|spec| spec.kind == OptionKind::Bytes)
     };
-    let matches = |class: &&ClassRecord| {
+    let matches = |class: &ClassRecord| {
         let recorded: BTreeSet<String> =
             class.options.iter().filter(|option| !is_size(option)).cloned().collect();
-        class.failed.is_none()
-            && (&class.engine, &class.version) == (&engine.name, &engine.version)
+        (&class.engine, &class.version) == (&engine.name, &engine.version)
             && class.library_sha256.as_ref() == library
             && class.durability == case.case.options.durability
             && recorded == options
     };
-    let classes = torture.iter().flat_map(|record| &record.classes);
-    let trials = classes.filter(matches).flat_map(|class| &class.trials);
-    let power = trials.filter(|trial| trial.kind == TrialKind::Power);
-    power.map(|trial| Lost::from_tally(&trial.tally)).find(|lost| lost.states > 0)
+    let losses = torture.iter().flat_map(|record| {
+        let classes = record.classes.iter().filter(|class| matches(class));
+        let trials = classes.flat_map(|class| &class.trials);
+        let power = trials.filter(|trial| trial.kind == TrialKind::Power);
+        // Other trials of the class may have failed: that says nothing about this one.
+        let counts =
+            |tally: &&Tally| tally.states == record.states || tally.lost + tally.corrupt > 0;
+        power.map(|trial| &trial.tally).filter(counts)
+    });
+    losses.map(Lost::from_tally).find(|lost| lost.states > 0)
 }
 
 fn engine(case: &CaseEvidence) -> EngineInfo {
@@ -167,7 +172,7 @@ mod tests {
     use crate::figures::evidence::Evidence;
     use crate::fixture::Fixture;
     use kvdyno_record::engine::PowerLoss;
-    use kvdyno_record::torture::{Tally, Trial};
+    use kvdyno_record::torture::Trial;
 
     /// Returns a record of an engine that lost 2 of 300 states.
     fn torture_record(first: &EngineInfo) -> TortureRecord {
@@ -237,6 +242,16 @@ mod tests {
         for other in [interrupted, unmounted] {
             let classes = vec![other];
             TortureRecord { classes, ..newer.clone() }.write(&newest).unwrap();
+            assert_eq!(losses(&record), [(first.label.clone(), lost)]);
+        }
+        // A newer loss counts, whatever failed beside it or after it.
+        let failed = Some("it has never synced".to_owned());
+        for states in [300, 5] {
+            let mut lossy = ClassRecord { failed: failed.clone(), ..class.clone() };
+            lossy.trials[0].tally = Tally { states, lost: 4, ..Tally::default() };
+            let classes = vec![lossy];
+            TortureRecord { classes, ..newer.clone() }.write(&newest).unwrap();
+            let lost = Lost { states, lost: 4, corrupt: 0 };
             assert_eq!(losses(&record), [(first.label.clone(), lost)]);
         }
         std::fs::remove_dir_all(&newest).unwrap();

@@ -164,6 +164,16 @@ impl Metric {
         metric
     }
 
+    /// Why its trials cannot be compared; none: each has enough samples.
+    pub(crate) fn describe_short_trials(&self) -> Option<String> {
+        let words = "not every trial has enough samples";
+        let words = match &self.missing {
+            Some(why) => format!("{words}: {why}"),
+            None => words.to_owned(),
+        };
+        Some(words).filter(|_| self.combine == Combine::MergedHistograms)
+    }
+
     /// The range to compare with: the interval, or below six trials the extremes; none where
     /// `value` is of all trials' samples together.
     pub fn range(&self) -> Option<(f64, f64)> {

@@ -39,9 +39,15 @@ pub enum Significance {
     SpreadUnknown,
 }
 
+/// The words for a figure whose difference is not judged.
+pub const NOT_COMPARABLE: &str = "not comparable";
+
 impl RelativeTo {
-    /// In a table cell: `1.00`, `2.31`, `=1.02`, `~1.02`, `1.4?`.
+    /// In a table cell: `1.00`, `2.31`, `=1.02`, `~1.02`, `1.4?`, `not comparable`.
     pub fn cell(&self) -> String {
+        if self.reason.is_some() {
+            return NOT_COMPARABLE.to_owned();
+        }
         let ratio = format_ratio(self.ratio, 2);
         match self.verdict {
             Significance::Base | Significance::Different => ratio,
@@ -64,6 +70,7 @@ impl RelativeTo {
     /// Whether there are too few trials for a verdict: equal engines would often differ as much.
     pub fn is_too_few(&self) -> bool {
         match self.verdict {
+            _ if self.reason.is_some() => false,
             Significance::Base | Significance::Different => false,
             Significance::NotDistinguishable => !self.decided && self.low.is_none(),
             Significance::SpreadUnknown => true,
@@ -87,6 +94,8 @@ mod tests {
         assert_eq!(equal.cell_with_interval(), "=1.02 (1.00-1.00)");
         let few = with(Significance::SpreadUnknown, None, false);
         assert_eq!(few.cell_with_interval(), "1.02?");
+        let void = RelativeTo { reason: Some("void: debug-build".to_owned()), ..few };
+        assert_eq!((void.cell().as_str(), void.is_too_few()), ("not comparable", false));
         let with = |verdict, low, decided| with(verdict, low, decided).cell();
         let cell = |verdict| with(verdict, Some(1.0), false);
         assert_eq!(cell(Significance::Base), "1.02");

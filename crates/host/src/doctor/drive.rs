@@ -22,18 +22,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("iostats", |host| {
         let drive = host.drive.as_ref()?;
         let on = drive.iostats?;
-        // zram counts, whatever the switch is set to.
-        if drive.name.starts_with("zram") {
+        // Some devices count with the switch at 0: zram, and device mapper and MD in older kernels.
+        if !on && setting(host, NO_DEVICE).is_none() {
             return None;
         }
         let why = "without them the kernel counts no I/O of this device";
-        let check = diagnostic(if on { "1" } else { "0" }, why);
-        let remedy = echo(host, "1", "iostats")?;
-        // An older kernel counts for device mapper and MD with the switch at 0.
-        match setting(host, NO_DEVICE) {
-            Some(_) => check.warn_if(!on, remedy),
-            None => check.info_if(!on, remedy),
-        }
+        diagnostic(if on { "1" } else { "0" }, why).warn_if(!on, echo(host, "1", "iostats")?)
     }),
     rule("rotational", |host| {
         let turns = host.drive.as_ref()?.rotational?;
@@ -195,6 +189,8 @@ mod tests {
             Some("echo 128 > /sys/block/vda/queue/read_ahead_kb")
         );
         assert_eq!(find_check(&checks, "iostats").unwrap().severity, Level::Warning);
+        let counts = Host { drive: Some(drive.clone()), ..Host::default() };
+        assert_eq!(apply_rule(RULES, "iostats", &counts), None, "it counts with the switch at 0");
         let value = |id| find_check(&checks, id).unwrap().value.as_str();
         assert_eq!(value("write_throttling"), "75000 us");
         assert_eq!(value("request_queue"), "256 requests of at most 1280 KiB");

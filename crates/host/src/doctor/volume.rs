@@ -101,8 +101,9 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn device_filesystem(host: &Host) -> Option<&Filesystem> {
-    host.filesystem.as_ref().filter(|filesystem| {
-        FilesystemClass::from_kind(&filesystem.kind) == FilesystemClass::Device
+    host.filesystem.as_ref().filter(|Filesystem { kind, .. }| {
+        // ZFS has a cache of its own, and a drive and mount options as well.
+        FilesystemClass::from_kind(kind) == FilesystemClass::Device || kind == "zfs"
     })
 }
 

@@ -134,7 +134,8 @@ Examples:
   kvdyno quick lmdb rocksdb --target 'get.p99 < 200us'         the same after a run
 
 Each engine, at each number of threads, meets the target, misses it, or is undecided. It meets the
-target if the 99 % interval of each figure lies within its bound. That takes four trials. Figures:
+target if the 99 % interval of each figure lies within its bound. That takes four trials. A case
+with void figures is undecided. Figures:
 p50 to p99.999, mean and max stay below a time; reads, writes and ops above a rate; of one role
 `readers.p99`, of one operation `get.p99`.
 

@@ -78,6 +78,11 @@ fn warn(header: &Header, printer: &Printer) {
         printer
             .warning(&format!("the source ends early: {cut}; requests up to there were imported"));
     }
+    if let Some(line) = &header.unended {
+        printer.warning(&format!(
+            "{line}, which was imported, has no line end: its last number may be incomplete"
+        ));
+    }
     for (what, count) in &header.left_out {
         printer.warning(&format!("left out: {what}, {} times", units::group_digits(*count)));
     }

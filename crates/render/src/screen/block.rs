@@ -8,7 +8,7 @@ use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_analysis::figures::ratio::format_factor;
-use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use kvdyno_analysis::judge::versus::least_difference;
 use kvdyno_record::units;
 
@@ -110,7 +110,7 @@ pub(super) fn versus(
         return String::new();
     };
     if relative.reason.is_some() {
-        return "not comparable".to_owned();
+        return NOT_COMPARABLE.to_owned();
     }
     let RelativeTo { ratio, verdict, .. } = relative;
     if ratio <= 0.0 {

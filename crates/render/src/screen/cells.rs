@@ -6,7 +6,7 @@ use super::block::{Row, Than, versus};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::{Definition, Metric, Metrics};
-use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use kvdyno_analysis::figures::validity::Validity;
 
 /// An engine's figures in a row.
@@ -88,7 +88,7 @@ fn cell(
                 text += &format!(" {}", notes.mark(&flaw));
             }
             match source.beside.filter(|_| figure.than.is_some()) {
-                Some(relative) => format!("{text} {}", times(relative)),
+                Some(relative) => format!("{text} {}", times(relative, notes)),
                 None => text,
             }
         }
@@ -110,8 +110,11 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
     }
 }
 
-/// The ratio to the first of three engines or more: `0.34x`, `~`, `0.34x?`.
-fn times(relative: &RelativeTo) -> String {
+/// The ratio to the first of three engines or more: `0.34x`, `~`, `0.34x?`; or why it is not judged.
+fn times(relative: &RelativeTo, notes: &mut Footnotes) -> String {
+    if let Some(why) = &relative.reason {
+        return notes.mark(&format!("{NOT_COMPARABLE}: {why}"));
+    }
     match relative.verdict {
         Significance::Base => String::new(),
         Significance::Different => format!("{}x", format::ratio(relative.ratio)),

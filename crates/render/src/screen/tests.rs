@@ -410,3 +410,17 @@ fn a_sentence_is_wrapped_and_only_its_end_is_cut() {
     let cut = words(90, 2);
     assert!(cut.len() == 2 && cut[1].starts_with("  power") && cut[1].ends_with(".."), "{cut:?}");
 }
+
+/// Its ratio is one of medians, and no number of trials would decide it.
+#[test]
+fn a_void_ratio_among_three_engines_is_not_one_of_too_few_trials() {
+    let mut fixture = distinct(4);
+    more_engines(&mut fixture, &["third"]);
+    let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
+    worker.description.debug_build = true;
+    let summary = fixture.summary();
+    let text = screen(&summary);
+    let row = text.lines().find(|line| line.starts_with("  1 thread ")).unwrap();
+    assert!(row.contains("8,138 [") && !row.contains('?'), "{text}");
+    assert!(text.contains("] not comparable: void: debug-build"), "{text}");
+}

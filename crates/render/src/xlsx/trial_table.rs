@@ -9,7 +9,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::figures::metric::{Combine, Metric, Metrics};
-use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use kvdyno_analysis::figures::trials::Trials;
 use kvdyno_analysis::stats::median;
 use std::collections::BTreeMap;
@@ -238,6 +238,7 @@ fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f
 
 fn verdict(beside: &RelativeTo) -> &'static str {
     match beside.verdict {
+        _ if beside.reason.is_some() => NOT_COMPARABLE,
         Significance::Base => "base",
         Significance::Different => "different",
         Significance::NotDistinguishable if beside.decided => "= equal",

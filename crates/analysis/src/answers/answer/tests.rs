@@ -286,7 +286,8 @@ fn a_claim_about_a_drive_is_the_headline() {
     assert!(missed.starts_with("write p99 "), "{missed}");
     assert!(missed.contains("threshold 100 us: not met; "), "{missed}");
     let open = headline(10e6, true);
-    let why = "undecided (mix-70-30: not every trial has enough samples); ";
+    let short = "not every trial has enough samples: p99 needs 1,000 samples";
+    let why = &format!("undecided (mix-70-30: {short}); ");
     assert!(open.contains(why), "{open}");
 }
 

@@ -60,10 +60,15 @@ fn a_figure_that_the_newest_run_lost_does_not_pass() {
         entry.series.push(other);
     }
     assert_eq!(gated(&entries).result, GateResult::Passed);
-    entries.last_mut().unwrap().series[1].figures.clear();
-    let lost = gated(&entries);
-    assert_eq!((lost.result, lost.not_judged.len()), (GateResult::CannotJudge, 1), "{lost:?}");
-    assert_eq!(lost.not_judged[0].reason, "the newest run has no value");
+    // One night, and the next.
+    for nights in [1, 2] {
+        for entry in entries.iter_mut().rev().take(nights) {
+            entry.series[1].figures.clear();
+        }
+        let lost = gated(&entries);
+        assert_eq!((lost.result, lost.not_judged.len()), (GateResult::CannotJudge, 1), "{lost:?}");
+        assert_eq!(lost.not_judged[0].reason, "the newest run has no value");
+    }
 }
 
 #[test]

@@ -97,12 +97,11 @@ fn count_flushes(
     let (before, after) =
         (counted(&measured.phase.before.device), counted(&measured.phase.after.device));
     let of_disk = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
-    if let Some(io) = load_block_io(evidence, measured)? {
-        // Another device than the watched one has its requests.
-        let requests = Spent::from_phase(measured.phase).device(|usage| usage.reads + usage.writes);
-        if io.cells.is_empty() && requests.is_ok_and(|count| count > 0.0) {
-            return Ok(None);
-        }
+    // An empty watch proves something only where the device counted nothing, too: else another
+    // device than the watched one may have the requests.
+    let requests = Spent::from_phase(measured.phase).device(|usage| usage.reads + usage.writes);
+    let proves = |io: &BlockIo| !io.cells.is_empty() || requests == Ok(0.0);
+    if let Some(io) = load_block_io(evidence, measured)?.filter(proves) {
         let (flushes, fua) = flushes_and_fua(&io);
         let flushes_in_all = flushes.max(of_disk.unwrap_or(0)) + fua + io.lost.requests();
         let words = format!("{} and {fua} FUA writes at {}", count_words(flushes), drive.name);

@@ -1,7 +1,7 @@
 //! The figures of a claim's cells, at each point of the dimensions that they leave open.
 
 use crate::figures::group::{Group, RoleRow, RunRow};
-use crate::figures::metric::{Combine, Metric, Metrics};
+use crate::figures::metric::{Metric, Metrics};
 use crate::figures::narrow::Narrowed;
 use kvdyno_record::claim::{Cell, Threads, Window};
 use kvdyno_record::units;
@@ -183,8 +183,7 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let per_trial = metric.map_or(&[][..], |metric| &metric.per_trial);
     let numbered = group.trials.iter().zip(per_trial);
     // Trials that have too few samples are the slow ones.
-    let short = metric.filter(|metric| metric.combine == Combine::MergedHistograms);
-    let short = short.map(|_| "not every trial has enough samples".to_owned());
+    let short = metric.and_then(Metric::describe_short_trials);
     let unjudged = group.describe_void().or(short);
     let valid = numbered.filter(|_| unjudged.is_none());
     let values = valid.filter_map(|(trial, value)| Some((trial.trial, (*value)?))).collect();

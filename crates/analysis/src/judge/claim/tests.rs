@@ -79,7 +79,8 @@ fn a_percentile_with_a_short_trial_is_not_judged() {
     fixture.plan.claims = vec![claim(Side::Figure(percentile), Test::Below(Bound::Number(1e12)))];
     let claimed = fixture.summary().claims.remove(0);
     assert_eq!(claimed.verdict, ClaimVerdict::Undecided, "{claimed:?}");
-    assert!(claimed.reason.unwrap().ends_with("not every trial has enough samples"));
+    let why = "not every trial has enough samples: p99 needs 1,000 samples";
+    assert!(claimed.reason.as_ref().unwrap().ends_with(why), "{claimed:?}");
 }
 
 /// `RocksDB` has no figure where it did not fit (two readers); an open dimension has several

@@ -210,7 +210,7 @@ mod tests {
         for sides in [[short(), metric(Ok(9.1))], [metric(Ok(9.1)), short()], [short(), short()]] {
             let gate = gate_of_metrics(0.05, sides);
             assert_eq!((gate.result, gate.not_judged.len()), (GateResult::CannotJudge, 1));
-            assert!(gate.not_judged[0].reason.ends_with("not every trial has enough samples"));
+            assert!(gate.not_judged[0].reason.ends_with("enough samples: 990 samples"));
         }
     }
 

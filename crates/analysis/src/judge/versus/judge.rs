@@ -109,7 +109,7 @@ pub struct Sample {
 
 /// The repeats of a figure on one side.
 pub(super) struct Repeats<'m> {
-    /// The figure of its run, or of its first run.
+    /// The figure of its run, of its first run, or of one with a trial that has too few samples.
     metric: Option<&'m Metric>,
     /// The value in the tables of its run, or of one with a trial that has too few samples; none:
     /// there are several runs.
@@ -183,7 +183,7 @@ impl<'m> Repeats<'m> {
     pub(super) fn runs(runs: &[&'m Metric]) -> Self {
         let metric = runs.first().copied();
         if let Some(short) = runs.iter().find(|run| run.combine == Combine::MergedHistograms) {
-            return Self { metric, value: short.value, values: Vec::new() };
+            return Self { metric: Some(short), value: short.value, values: Vec::new() };
         }
         let values = runs.iter().flat_map(|run| {
             let trials: Vec<f64> = run.per_trial.iter().flatten().copied().collect();
@@ -197,10 +197,9 @@ impl<'m> Repeats<'m> {
     }
 
     fn missing(&self) -> String {
-        if self.value.is_some() {
-            return "not every trial has enough samples".to_owned();
-        }
-        let why = self.metric.and_then(|metric| metric.missing.clone());
+        let why = self
+            .metric
+            .and_then(|metric| metric.describe_short_trials().or_else(|| metric.missing.clone()));
         why.unwrap_or_else(|| "it has no such figure".to_owned())
     }
 }

@@ -105,28 +105,19 @@ impl<'a> Judge<'a> {
         keep.runs.runs.clone_from(&self.runs);
         let (dir, record) = pair::run(&prepared, &keep, None, self.printer)?;
         let Some(record) = record else { return Ok(None) };
-        let trouble = match record.figures.verdict {
-            Exit::EngineFailed => Some("a case failed"),
-            Exit::Invalid => Some("a finding makes its figures void"),
-            _ => None,
-        };
-        if let Some(trouble) = trouble {
+        if let Some(trouble) = name_trouble(record.figures.verdict) {
             return Ok(Some(Err(format!("{trouble}: `kvdyno show {}`", dir.path.display()))));
         }
         let part = if counted { format!(" {}", counted_part(None)) } else { String::new() };
         let labels = ["base", "new"].map(|label| format!("{label}{part}"));
         let sides = Sides::engines(&record, &labels[0], &labels[1]);
-        let figures = ["instructions_per_op", "ops_per_s", "records_per_s"];
         let within = record.evidence.plan.within;
         let question = versus::Question { figures: FigureChoice::Usual, within, gate: None };
         let compared = match Versus::compare(&sides, &question) {
             Ok(compared) => compared,
             Err(refusal) => return Ok(Some(Err(refusal.to_string()))),
         };
-        let mut rows = compared.pairs.iter().flat_map(|pair| &pair.rows);
-        // A role on a schedule has the schedule's rate.
-        let is_judged = |row: &&versus::Row| row.primary && figures.contains(&row.figure);
-        let row = rows.find(|row| row.phase == self.phase && is_judged(row));
+        let row = choose_row(&compared, &self.phase);
         let interval = row.and_then(|row| Some([row.ratio?, row.ratio_low?, row.ratio_high?]));
         let Some((row, ratio)) = row.zip(interval) else {
             return Ok(Some(Err("the phase has no figure to judge on both sides".to_owned())));
@@ -178,6 +169,23 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// Returns why a run cannot judge a commit; none: it can.
+fn name_trouble(verdict: Exit) -> Option<&'static str> {
+    match verdict {
+        Exit::EngineFailed => Some("a case failed"),
+        Exit::Invalid => Some("a finding makes its figures void"),
+        _ => None,
+    }
+}
+
+/// Returns the row by which a phase is judged.
+fn choose_row<'v>(compared: &'v Versus, phase: &str) -> Option<&'v versus::Row> {
+    let figures = ["instructions_per_op", "ops_per_s", "records_per_s"];
+    let mut rows = compared.pairs.iter().flat_map(|pair| &pair.rows);
+    // A role on a schedule has the schedule's rate: that is not primary.
+    rows.find(|row| row.phase == phase && row.primary && figures.contains(&row.figure))
+}
+
 /// Whether a commit is on GOOD's or on BAD's side of the middle between them; none: its interval
 /// contains the middle.
 pub(super) fn side_of_middle([_, low, high]: [f64; 3], bad: f64) -> Option<Verdict> {
@@ -193,6 +201,48 @@ pub(super) fn side_of_middle([_, low, high]: [f64; 3], bad: f64) -> Option<Verdi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_analysis::fixture::{Fixture, make_dir};
+    use kvdyno_analysis::judge::versus::Record;
+    use kvdyno_record::workload::{Rate, Schedule};
+
+    fn record(fixture: &Fixture) -> Record {
+        let dir = make_dir();
+        Record::read(&fixture.write(&dir.path().join("run"))).unwrap()
+    }
+
+    #[test]
+    fn a_phase_is_judged_by_a_rate_that_no_schedule_sets() {
+        let chosen = |scheduled: bool| {
+            let mut fixture = Fixture::with_trials(4);
+            let cases = fixture.plan.cases.iter_mut();
+            for phase in cases.flat_map(|case| &mut case.phases).filter(|_| scheduled) {
+                if let Activity::Measure(mix) = &mut phase.work {
+                    mix.roles[0].rate = Some(Rate::new(2_000.0, Schedule::Poisson));
+                }
+            }
+            let record = record(&fixture);
+            let sides = Sides::engines(&record, "LMDB", "RocksDB");
+            let figures = FigureChoice::Usual;
+            let question = versus::Question { figures, within: 0.0, gate: None };
+            let compared = Versus::compare(&sides, &question).unwrap();
+            assert!(choose_row(&compared, "no such phase").is_none());
+            let row = choose_row(&compared, "measure").unwrap();
+            (row.role.clone().unwrap(), row.figure)
+        };
+        assert_eq!(chosen(false), ("readers".to_owned(), "ops_per_s"));
+        assert_eq!(chosen(true), ("writer".to_owned(), "ops_per_s"));
+    }
+
+    #[test]
+    fn a_run_that_is_void_judges_no_commit() {
+        let mut fixture = Fixture::new();
+        assert_eq!(name_trouble(record(&fixture).figures.verdict), None);
+        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
+        worker.description.debug_build = true;
+        let void = name_trouble(record(&fixture).figures.verdict);
+        assert_eq!(void, Some("a finding makes its figures void"));
+        assert_eq!(name_trouble(Exit::EngineFailed), Some("a case failed"));
+    }
 
     #[test]
     fn a_commit_is_of_the_side_on_which_its_whole_interval_lies() {

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// The jobs whose figures must be steady together to end SNIA's IOPS test.
 const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
 
+/// The engine whose cases have no slices.
+const FIO: &str = "fio";
+
 /// Prints the result of the check below the tables.
 pub(super) fn print_steady(dir: &RunDir, rounds: bool, printer: &Printer) -> anyhow::Result<()> {
     let evidence = Evidence::read(dir)?;
@@ -71,7 +74,7 @@ fn ops_by_fifth(
 /// The measured cases of the drive; fio does not report its slices.
 fn measured_cases(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
     let measured = |case: &&CaseEvidence| case.is_done() && case.case.threads.is_some();
-    evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
+    evidence.cases.iter().filter(measured).filter(|case| case.case.engine != FIO)
 }
 
 /// A row for each job, over its trials.
@@ -118,24 +121,61 @@ fn format_steadiness(verdict: &Steadiness) -> String {
     format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
 }
 
+/// A tracked job in one round.
+struct Round<'v> {
+    volume: Option<&'v str>,
+    /// Its index in [`TRACKED`].
+    job: usize,
+    number: u32,
+    /// The operations that completed.
+    ops: f64,
+}
+
 /// Describes the rounds, which are trials: whether the tracked figures became steady, and when. A
 /// sentence for each volume.
 fn describe_rounds(evidence: &Evidence) -> Result<Vec<String>, RecordError> {
-    let mut volumes: BTreeMap<Option<&str>, [BTreeMap<u32, f64>; TRACKED.len()]> = BTreeMap::new();
+    let planned = evidence.cases.iter().filter(|case| tracked_job(&case.case).is_some());
+    let planned = planned.map(|case| volume_name(&case.case));
+    let mut rounds = Vec::new();
     for case in measured_cases(evidence) {
-        let Case { label, volume, trial, .. } = &case.case;
-        let Some(tracked) = TRACKED.iter().position(|tracked| tracked == label) else { continue };
-        let volume = volume.as_ref().map(|volume| volume.name.as_str());
-        let figures = volumes.entry(volume).or_default();
+        let Some(job) = tracked_job(&case.case) else { continue };
         if let Some(parts) = ops_by_fifth(case.series()?)? {
-            figures[tracked].insert(*trial, parts.iter().sum());
+            let ops = parts.iter().sum();
+            rounds.push(Round {
+                volume: volume_name(&case.case),
+                job,
+                number: case.case.trial,
+                ops,
+            });
         }
+    }
+    Ok(describe_volumes(planned, rounds))
+}
+
+/// Returns the index of a case's job in [`TRACKED`].
+fn tracked_job(case: &Case) -> Option<usize> {
+    TRACKED.iter().position(|job| *job == case.label).filter(|_| case.engine != FIO)
+}
+
+fn volume_name(case: &Case) -> Option<&str> {
+    case.volume.as_ref().map(|volume| volume.name.as_str())
+}
+
+/// Describes the rounds of each planned volume, also where none was finished.
+fn describe_volumes<'v>(
+    planned: impl Iterator<Item = Option<&'v str>>,
+    rounds: Vec<Round<'v>>,
+) -> Vec<String> {
+    let mut volumes: BTreeMap<_, [BTreeMap<u32, f64>; TRACKED.len()]> =
+        planned.map(|volume| (volume, Default::default())).collect();
+    for Round { volume, job, number, ops } in rounds {
+        volumes.entry(volume).or_default()[job].insert(number, ops);
     }
     let describe = |(volume, figures): (Option<&str>, [BTreeMap<u32, f64>; TRACKED.len()])| {
         let name = volume.map(|volume| format!("{volume}: ")).unwrap_or_default();
         name + &sentence(&complete(&figures))
     };
-    Ok(volumes.into_iter().map(describe).collect())
+    volumes.into_iter().map(describe).collect()
 }
 
 /// The figures of the first complete rounds: a window has consecutive rounds, so rounds after a
@@ -209,6 +249,20 @@ mod tests {
         assert_eq!(complete(&all), vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; 2]);
         let none = vec![Vec::<f64>::new(); 2];
         assert_eq!(complete(&[rounds(&[2, 3]), rounds(&[1, 2, 3])]), none);
+    }
+
+    #[test]
+    fn a_volume_without_a_finished_round_is_named() {
+        let finished = |number| {
+            (0..TRACKED.len()).map(move |job| Round { volume: Some("a"), job, number, ops: 1.0 })
+        };
+        let rounds = (1..=5).flat_map(finished).collect();
+        let sentences = describe_volumes([Some("b"), Some("a")].into_iter(), rounds);
+        let [a, b] = &sentences[..] else { panic!("{sentences:?}") };
+        assert!(a.starts_with("a: steady: yes"), "{a}");
+        let none = "0 complete rounds in a row, and at least 5 are needed";
+        assert_eq!(*b, format!("b: {none}"));
+        assert_eq!(describe_volumes([None].into_iter(), Vec::new()), [none]);
     }
 
     #[test]

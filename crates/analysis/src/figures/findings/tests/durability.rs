@@ -7,6 +7,15 @@ use kvdyno_record::blockio::{
     BlockIo, BlockIoFile, Cell, IoKind, IoOwner, Lost, PhaseBlockIo, Watch,
 };
 
+/// Gives every case as many flushes as commits.
+fn flush_all(fixture: &mut Fixture) {
+    for case in &mut fixture.cases {
+        for phase in &mut case.record.phases {
+            phase.after.device.as_mut().unwrap().flushes = Some(10_000_000);
+        }
+    }
+}
+
 #[test]
 fn commits_are_compared_with_the_flushes_of_the_device() {
     let unflushed = |fixture: &mut Fixture, fua: &str| {
@@ -25,15 +34,7 @@ fn commits_are_compared_with_the_flushes_of_the_device() {
         });
         assert!(findings.iter().all(|finding| finding.id != Id::CommitNotFlushed));
     };
-    // Every case has as many flushes as commits.
-    let flushed = |fixture: &mut Fixture| {
-        for case in &mut fixture.cases {
-            for phase in &mut case.record.phases {
-                phase.after.device.as_mut().unwrap().flushes = Some(10_000_000);
-            }
-        }
-    };
-    silent(&flushed);
+    silent(&flush_all);
     silent(&|fixture| unflushed(fixture, "1"));
     silent(&|fixture| {
         let drive = fixture.run.host_before.drive.as_mut().unwrap();
@@ -43,22 +44,33 @@ fn commits_are_compared_with_the_flushes_of_the_device() {
 
 #[test]
 fn a_watch_that_saw_nothing_of_what_the_device_counted_proves_nothing() {
-    let watched = |fixture: &mut Fixture, writes: u64| {
+    let watched = |fixture: &mut Fixture, writes: Option<u64>, flushes: Option<u64>| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.queue.insert("fua".to_owned(), "0".to_owned());
+        flush_all(fixture);
         fixture.run.block_io = Watch::Latency;
         let case = fixture.case("lmdb_t1_r1");
         let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io: BlockIo::default() }];
         case.block_io = Some(BlockIoFile { phases, ..BlockIoFile::default() });
         let phase = case.phase("measure");
         let before = phase.before.device.clone().unwrap();
+        let Some(writes) = writes else {
+            phase.after.device = None;
+            return;
+        };
         let device = phase.after.device.as_mut().unwrap();
         (device.reads, device.writes) = (before.reads, before.writes + writes);
-        device.flushes = None;
+        device.flushes = before.flushes.zip(flushes).map(|(before, more)| before + more);
     };
-    let is_unflushed = |writes| {
-        let findings = findings(|fixture| watched(fixture, writes));
+    let is_unflushed = |(writes, flushes)| {
+        let findings = findings(|fixture| watched(fixture, writes, flushes));
         findings.iter().any(|finding| finding.id == Id::CommitNotFlushed)
     };
-    assert_eq!([0, 10_000].map(is_unflushed), [true, false]);
+    let counts = [(Some(0), None), (Some(10_000), None), (None, None)];
+    assert_eq!(counts.map(is_unflushed), [true, false, false]);
+    // The kernel's own count of flushes remains.
+    let counts = [(Some(10_000), Some(0)), (Some(10_000), Some(10_000))];
+    assert_eq!(counts.map(is_unflushed), [true, false]);
 }
 
 #[test]

@@ -161,7 +161,8 @@ fn a_percentile_that_some_trials_lack_is_not_judged() {
     };
     let row = pair(&base, &new).unwrap();
     assert_eq!((row.verdict, row.new.value), (Verdict::NotComparable, Some(20.0)));
-    assert_eq!(row.reason.as_deref(), Some("NEW: not every trial has enough samples"));
+    let why = "NEW: not every trial has enough samples: needs 10,000 samples";
+    assert_eq!(row.reason.as_deref(), Some(why));
     assert_eq!(pair(&new, &new).unwrap().verdict, Verdict::NotComparable);
 }
 
