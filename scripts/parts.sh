@@ -9,7 +9,7 @@ code=0
 file=$(mktemp)
 trap 'rm -f "$file"' EXIT
 for part in "$@"; do
-    began=$EPOCHREALTIME
+    began=$(date +%s.%N)
     # `times` must run in this very shell: a subshell does not count the children of its parent.
     times >"$file"; before=$(tail -1 "$file")
     case $part in
@@ -18,7 +18,7 @@ for part in "$@"; do
     esac
     code=$?
     times >"$file"; after=$(tail -1 "$file")
-    rows+=("$part $began $EPOCHREALTIME $before $after")
+    rows+=("$part $began $(date +%s.%N) $before $after")
     [ $code -eq 0 ] || break
 done
 

@@ -99,6 +99,11 @@ pub fn list_installed(engine: &str) -> Vec<Installed> {
     list_installed_in(&dirs(), engine)
 }
 
+/// Lists the libraries of `engine` that `program` finds: [`list_installed`] of another program.
+pub fn list_installed_for(program: &Path, engine: &str) -> Vec<Installed> {
+    list_installed_in(&dirs_for(program.canonicalize()), engine)
+}
+
 /// Returns the names of the engines with installed libraries.
 pub fn installed_engines() -> BTreeSet<String> {
     let engines = dirs().into_iter().filter_map(|dir| dir.read_dir().ok()).flatten();
@@ -198,24 +203,30 @@ pub fn read_mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
 
 /// The directory that new libraries go to.
 pub fn store() -> PathBuf {
+    cache().join("libraries")
+}
+
+/// The user's cache directory of kvdyno.
+pub fn cache() -> PathBuf {
     // By the specification of the variable, an empty or relative path does not count.
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || std::env::home_dir().unwrap_or_default().join(".cache");
-    cache.unwrap_or_else(home).join("kvdyno").join("libraries")
+    cache.unwrap_or_else(home).join("kvdyno")
 }
 
 /// Returns the directories that are searched for libraries, in order: those of
 /// `KVDYNO_LIBRARY_PATH`, the one next to the running program, and the store.
 fn dirs() -> Vec<PathBuf> {
+    dirs_for(std::env::current_exe().and_then(std::fs::canonicalize))
+}
+
+fn dirs_for(program: io::Result<PathBuf>) -> Vec<PathBuf> {
     let listed = std::env::var_os(PATH_VARIABLE).unwrap_or_default();
-    let next_to_us = std::env::current_exe()
-        .and_then(std::fs::canonicalize)
-        .ok()
-        .and_then(|path| Some(path.parent()?.join("libraries")));
+    let next_to_it = program.ok().and_then(|path| Some(path.parent()?.join("libraries")));
     let mut dirs: Vec<PathBuf> = std::env::split_paths(&listed).collect();
     // An empty entry would mean the current directory, from which no code must be run.
     dirs.retain(|dir| !dir.as_os_str().is_empty());
-    dirs.extend(next_to_us);
+    dirs.extend(next_to_it);
     dirs.push(store());
     dirs
 }

@@ -276,9 +276,14 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Writes a value as indented JSON, whole.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_atomic(path, &format_json(path, value)?)
+}
+
+/// Returns what [`write_json`] writes to `path`.
+pub fn format_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(json_error(path))?;
     bytes.push(b'\n');
-    write_atomic(path, &bytes)
+    Ok(bytes)
 }
 
 /// The largest JSON file that is read as a whole, so that a bundle cannot fill the memory. Records

@@ -11,11 +11,9 @@ use super::{compare, plan, show};
 use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::records::bundle::is_dir_name;
 use crate::records::{runs, traces};
 use crate::running::prepare::{PreparedRun, prepare_run};
-use crate::running::resume::check_secrets;
-use crate::running::start;
+use crate::running::{recorded_plan, start};
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
@@ -25,10 +23,8 @@ use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::{Medium, Volume};
-use kvdyno_record::workload::{Activity, Phase};
-use kvdyno_suite::{self, SEVERAL_MAX};
 use libraries::{NamedLibraries, use_local_libraries};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -87,9 +83,7 @@ struct RecordedRun {
 impl RecordedRun {
     fn read(dir: &RunDir) -> anyhow::Result<Self> {
         let (run, plan) = (dir.run()?, dir.plan()?);
-        check_names(&plan)?;
-        check_sizes(&plan)?;
-        check_secrets(&plan)?;
+        recorded_plan::check(&plan)?;
         let text = std::fs::read_to_string(dir.path.join("suite.toml"))?;
         let records = dir.case_records()?.into_iter();
         let workers =
@@ -157,34 +151,6 @@ impl RecordedRun {
     }
 }
 
-/// Refuses cases that no suite expands to: they would fill memory before an engine refused them.
-fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
-    let threads = |phase: &Phase| match &phase.work {
-        Activity::Load(load) => load.threads,
-        work => {
-            let roles = work.mix().into_iter().flat_map(|mix| &mix.roles);
-            roles.map(|role| role.threads).max().unwrap_or(0)
-        }
-    };
-    let mut ids = BTreeSet::new();
-    for case in &plan.cases {
-        let id = &case.id;
-        anyhow::ensure!(ids.insert(id), "two cases in plan.json have the id `{id}`");
-        let most = case.phases.iter().map(threads).max().unwrap_or(0);
-        anyhow::ensure!(most <= SEVERAL_MAX, "case {id} in plan.json has {most} threads");
-    }
-    Ok(())
-}
-
-/// Refuses names that are not names of directories, which names in a plan become.
-fn check_names(plan: &Plan) -> anyhow::Result<()> {
-    let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
-    for name in names.chain([&plan.suite]) {
-        anyhow::ensure!(is_dir_name(name), "`{name}` in plan.json is not a directory name");
-    }
-    Ok(())
-}
-
 /// A recorded plan's directories and devices belong to its author's machine: nothing is written to
 /// a path that the user did not type. Images in the run's own data directory can be created again.
 fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
@@ -246,17 +212,6 @@ mod tests {
     use kvdyno_record::volume::Format;
 
     #[test]
-    fn names_that_lead_elsewhere_are_refused() {
-        check_names(&Fixture::new().plan).unwrap();
-        let mut plan = Fixture::new().plan;
-        plan.cases[0].id = "../../outside".to_owned();
-        assert!(check_names(&plan).unwrap_err().to_string().contains("../../outside"));
-        let mut plan = Fixture::new().plan;
-        plan.suite = "a/b".to_owned();
-        assert!(check_names(&plan).is_err());
-    }
-
-    #[test]
     fn a_records_paths_are_not_written_to() {
         let with = |medium| {
             let mut plan = Fixture::new().plan;
@@ -309,21 +264,5 @@ mod tests {
         plan.cases[1].crew = Some(Crew { hosts: Vec::new(), launch });
         let refused = check_crews(&plan).unwrap_err().to_string();
         assert!(refused.contains("`touch /tmp/owned`"), "{refused}");
-    }
-
-    #[test]
-    fn cases_that_no_suite_comes_to_are_refused() {
-        let plan = Fixture::new().plan;
-        check_sizes(&plan).unwrap();
-        let mut twice = plan.clone();
-        twice.cases[1].id = twice.cases[0].id.clone();
-        assert!(check_sizes(&twice).unwrap_err().to_string().contains(&twice.cases[0].id));
-        let mut crowded = plan;
-        for phase in &mut crowded.cases[0].phases {
-            if let Activity::Load(load) = &mut phase.work {
-                load.threads = u32::MAX;
-            }
-        }
-        assert!(check_sizes(&crowded).unwrap_err().to_string().contains("threads"));
     }
 }

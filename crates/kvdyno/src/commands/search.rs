@@ -12,7 +12,7 @@ use super::judge::target_complaint;
 use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::records::runs;
+use crate::records::{begun, runs};
 use crate::running::prepare::{self, PreparedRun};
 use crate::running::runner::{Ended, RunEnvironment};
 use crate::running::{finish, start};
@@ -352,7 +352,8 @@ impl Searching {
             append(&mut self.plan, &point.plan, next);
             points_left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.env.workers);
-            self.env.dir.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
+            let plan = kvdyno_record::redact::without_secrets(&self.plan)?;
+            begun::write_plan(&self.env.dir, &plan)?;
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::resume;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
-use crate::records::runs;
+use crate::records::{begun, runs};
 use anyhow::Context as _;
 use kvdyno_analysis::answers::search::Target;
 use kvdyno_analysis::answers::target::{Meets, TargetRow, judge_target};
@@ -91,7 +91,7 @@ pub(super) fn run(
         for _ in 0..more {
             append_trial(&mut plan, |case| open.contains(&case.label));
         }
-        env.dir.write_plan(&without_secrets(&plan)?)?;
+        begun::write_plan(&env.dir, &without_secrets(&plan)?)?;
         progress.expect(plan.cases.len(), begun.elapsed() + trial_time * more);
     }
 }

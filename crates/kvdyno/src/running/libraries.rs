@@ -145,17 +145,9 @@ pub fn with_library_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, M
 /// The worker at `path` with the library `file`. Empty fields of `about` are unknown in advance.
 fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
     let identify = || -> anyhow::Result<WorkerIdentity> {
+        workers::check_installed(&file, &about.sha256)?;
         let sum = sha256(&file)
             .with_context(|| format!("failed to read the library {}", file.display()))?;
-        let expected = &about.sha256;
-        // Check before any of its code runs.
-        anyhow::ensure!(
-            expected.is_empty() || *expected == sum,
-            "{} differs from the installed file: its SHA-256 is {sum}, but {} next to it contains \
-             {expected}; remove the directory and fetch it again",
-            file.display(),
-            library::ABOUT
-        );
         let description = workers::describe(&path, &CodeSource::Library(file.clone()))?;
         let version = Some(about.version).filter(|version| !version.is_empty());
         let library = Library {

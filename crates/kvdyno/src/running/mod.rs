@@ -8,6 +8,7 @@ mod own_database;
 pub(crate) mod pair;
 mod pilot;
 pub(crate) mod prepare;
+pub(crate) mod recorded_plan;
 pub(crate) mod resume;
 pub mod runner;
 pub(crate) mod start;

@@ -3,6 +3,7 @@
 
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
+use crate::records::begun;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::plan::{Case, Plan};
@@ -46,7 +47,7 @@ pub(super) fn find_rates(
     for note in set_rates(plan, &pilots) {
         printer.note(&note);
     }
-    env.dir.write_plan(&without_secrets(plan)?)?;
+    begun::write_plan(&env.dir, &without_secrets(plan)?)?;
     Ok(Ended::Complete)
 }
 

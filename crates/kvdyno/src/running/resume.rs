@@ -3,22 +3,21 @@
 use super::libraries;
 use super::machine;
 use super::prepare::{add_null, check_load_allowed, check_machine, warn_of_limit};
+use super::recorded_plan;
 use super::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use super::start::record_idle_machine;
 use super::workers::{self, Workers};
 use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::records::runs;
+use crate::records::{begun, runs};
 use anyhow::Context as _;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::data_directory::leftover_databases;
 use kvdyno_host::{DataDirLock, Root, Storage, meter};
-use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunDir;
 use kvdyno_record::host::{Drive, Filesystem};
-use kvdyno_record::plan::{Case, Estimate, Plan};
-use kvdyno_record::redact::is_struck_out;
+use kvdyno_record::plan::{Estimate, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
@@ -37,6 +36,7 @@ pub(crate) fn start(
         return Err(Complaint::usage(message).hint(hint).into());
     }
     let dir = RunDir::open(std::path::absolute(&dir.path)?)?;
+    begun::check(&dir)?;
     let goes_on = args.budget.time()?.is_some();
     check_incomplete(&dir, goes_on)?;
     let altered = dir.changed_since_sealed()?;
@@ -47,7 +47,7 @@ pub(crate) fn start(
         return Err(Complaint::usage(message).hint(hint).into());
     }
     let plan = dir.plan()?;
-    check_secrets(&plan)?;
+    recorded_plan::check(&plan)?;
     check_load_allowed(&plan, &args.yes_load)?;
     let root = Root::system();
     check_machine(&root, &plan)?;
@@ -77,7 +77,7 @@ pub(crate) fn start(
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
     dir.write_run(&run)?;
-    dir.write_plan(&plan)?;
+    begun::write_plan(&dir, &plan)?;
     if run.hiccups.is_none() && dir.cases()?.is_empty() {
         // The run was killed before it measured the idle machine.
         let mut null = Workers::default();
@@ -201,22 +201,6 @@ pub(crate) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64
         took.unwrap_or(share)
     };
     pending.iter().map(|case| took(case)).fold(0, u64::saturating_add)
-}
-
-/// Refuses a plan whose options contained a password: a record contains none, and the case cannot
-/// run without it.
-pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
-    let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
-    for Case { engine, options, .. } in &plan.cases {
-        if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
-            let what = format!("option `{name}` of {engine} contained a password");
-            return Err(Complaint::usage(format!(
-                "{what}, and a record does not contain passwords"
-            ))
-            .hint("use `kvdyno run` to run the suite again"));
-        }
-    }
-    Ok(())
 }
 
 /// Finds a worker for each engine of the plan. A changed worker is used, with a warning: each case

@@ -7,8 +7,9 @@ use super::runner::{
     Ended, Interrupt, RunEnvironment, Tiers, Volumes, images, load_generator_ns_per_op,
 };
 use crate::cli::{KeepArgs, NamedArgs};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::records::runs;
+use crate::records::{begun, runs};
 use crate::steps::pass_step;
 use anyhow::Context as _;
 use kvdyno_host::{DataDirLock, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
@@ -48,6 +49,7 @@ pub(crate) fn start(
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
     let data_dir = prepared.data_dir.clone().unwrap_or_else(|| path.join("volume"));
+    [&path, &data_dir].into_iter().chain(&trace).try_for_each(|path| check_utf_8(path))?;
     let tiers = Tiers::acquire(&root, plan, images(&data_dir, runs), destroy_allowed)?;
     let interrupt = Interrupt::listen()?;
     let mut run = record(&plan.suite, &id, &keep.named, &data_dir, prepared.host.clone());
@@ -71,6 +73,9 @@ pub(crate) fn start(
     pass_step("claimed");
     run.data_dir = volumes.data_dir().display().to_string();
     run.host_before = machine::read(&root, volumes.data_dir());
+    if let Err(error) = begun::add(&dir, &run) {
+        printer.warning(&format!("`kvdyno resume` will refuse this run: {error:#}"));
+    }
     dir.write_run(&run)?;
     record_idle_machine(
         &dir,
@@ -83,6 +88,14 @@ pub(crate) fn start(
     printer.note(&format!("run {id} in {}", dir.path.display()));
     let workers = prepared.workers.clone();
     Ok(RunEnvironment::new(dir, lock, &run, tiers, volumes, workers, interrupt))
+}
+
+/// Refuses a path that a record, which is text, cannot contain.
+fn check_utf_8(path: &Path) -> Result<(), Complaint> {
+    match std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_str() {
+        Some(_) => Ok(()),
+        None => Err(Complaint::usage(format!("{}: its name is not UTF-8", path.display()))),
+    }
 }
 
 /// Makes a run's id, such as `2026-11-20T10-15-02Z_quick_7f3a`: it sorts by time, and two in the
@@ -104,6 +117,7 @@ fn create(
     std::fs::create_dir_all(runs)
         .with_context(|| format!("failed to create the directory of runs {}", runs.display()))?;
     sweep(runs);
+    begun::remove_old();
     // Workers get absolute paths, whatever their own directory.
     let path: PathBuf = std::path::absolute(path)?;
     let hidden = path.with_file_name(format!(".{}", record.id));
@@ -115,8 +129,8 @@ fn create(
         dir.create_parts().context(failed)?;
         pass_step("directory");
         write_atomic(&dir.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
-        dir.write_plan(&without_secrets(&prepared.plan)?)?;
         dir.write_run(record)?;
+        begun::write_plan(&dir, &without_secrets(&prepared.plan)?)?;
         pass_step("filed");
         std::fs::rename(&dir.path, &path)
             .with_context(|| format!("failed to create the run's directory {}", path.display()))?;
@@ -160,7 +174,7 @@ pub(crate) fn record(
         name: named.name.clone(),
         note: named.note.clone(),
         program: kvdyno_record::VERSION.to_owned(),
-        command: std::env::args().map(|word| redact(&word)).collect(),
+        command: std::env::args_os().map(|word| redact(&word.to_string_lossy())).collect(),
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,
         resumed_unix_ns: Vec::new(),

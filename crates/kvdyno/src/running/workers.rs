@@ -10,6 +10,7 @@ use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::crew::Crew;
 use kvdyno_record::engine::{Description, library};
+use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
@@ -42,8 +43,11 @@ impl Worker {
         Self { path, source: CodeSource::Itself }
     }
 
-    /// Asks the worker for the description of its engine.
+    /// Asks the worker for the description of its engine, after a check of an installed plugin.
     pub fn describe(&self) -> anyhow::Result<WorkerDescription> {
+        if let CodeSource::Library(plugin) = &self.source {
+            check_installed(plugin, &library::load_about(plugin).sha256)?;
+        }
         describe(&self.path, &self.source)
     }
 }
@@ -167,9 +171,40 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
 }
 
 /// Asks a worker for the description of its engine. Refuses a worker with another protocol; a
-/// worker's own refusal is [`WorkerRefused`].
+/// worker's own refusal is [`WorkerRefused`]. Its caller has checked the library of `source`.
 pub fn describe(path: &Path, source: &CodeSource) -> anyhow::Result<WorkerDescription> {
+    if *source == CodeSource::Itself {
+        check_newest(path)?;
+    }
     describe_within(path, source, DESCRIBE_LIMIT)
+}
+
+/// Checks the library that a worker loads by itself: the newest installed one.
+fn check_newest(worker: &Path) -> anyhow::Result<()> {
+    let file = worker.file_name().and_then(|file| file.to_str());
+    let Some(engine) = file.and_then(|file| file.strip_prefix(PREFIX)) else { return Ok(()) };
+    match library::list_installed_for(worker, engine).first() {
+        Some(newest) => check_installed(&newest.path, &newest.sha256),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a file that differs from the installed one, before any of its code runs. Empty: nothing
+/// is known of it.
+pub fn check_installed(file: &Path, expected: &str) -> anyhow::Result<()> {
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let sum = sha256(file);
+    let sum = sum.with_context(|| format!("failed to read the library {}", file.display()))?;
+    anyhow::ensure!(
+        sum == expected,
+        "{} differs from the installed file: its SHA-256 is {sum}, but {} next to it contains \
+         {expected}; remove the directory and fetch it again",
+        file.display(),
+        library::ABOUT
+    );
+    Ok(())
 }
 
 /// A worker cannot be used as requested: it has no library, or cannot use the given one.

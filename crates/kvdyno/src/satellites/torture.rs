@@ -135,7 +135,7 @@ fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord
         format: FORMAT.to_owned(),
         id,
         program: VERSION.to_owned(),
-        command: std::env::args().map(|word| redact(&word)).collect(),
+        command: std::env::args_os().map(|word| redact(&word.to_string_lossy())).collect(),
         kernel: Root::system().text("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,

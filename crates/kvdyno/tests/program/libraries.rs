@@ -9,7 +9,7 @@ use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunDir;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A scratch directory with engine `lib`, and versions of it that are installed.
@@ -117,9 +117,9 @@ fn what_is_not_installed_is_refused_with_the_command_that_fetches_it() {
     run(&scratch, &["engines"]).assert_says("lib").assert_says("null");
 }
 
-#[test]
-fn a_library_that_changes_is_not_run_under_the_name_of_the_old_one() {
-    let scratch = with_versions(&[]);
+/// Runs two trials, of which the second finds another library. Returns the library and the script
+/// of the worker.
+fn run_until_changed(scratch: &Scratch) -> (PathBuf, String) {
     let path = scratch.write("mine.so", "1.0.0");
     let engine = "[[engine]]\nname = \"lib\"\nlibrary = \"mine.so\"\n[[phase]]";
     // The worker itself replaces the library once it runs: the next case finds another.
@@ -129,13 +129,53 @@ fn a_library_that_changes_is_not_run_under_the_name_of_the_old_one() {
     fs::write(scratch.path("engines/kvdyno-lib"), changing).unwrap();
     let text = short().trials(2).text().replacen("[[phase]]", engine, 1);
     scratch.write("s.toml", &text);
-    run(&scratch, &["run", "s.toml"]).assert_code(3).assert_says("mine.so");
+    run(scratch, &["run", "s.toml"]).assert_code(3).assert_says("mine.so");
+    (path, script)
+}
+
+#[test]
+fn a_library_that_changes_is_not_run_under_the_name_of_the_old_one() {
+    let scratch = with_versions(&[]);
+    let (path, script) = run_until_changed(&scratch);
     run(&scratch, &["resume"]).assert_code(2).assert_says("mine.so").assert_says("SHA-256");
     // The record's own library again: what is left is done.
     fs::write(scratch.path("engines/kvdyno-lib"), script).unwrap();
     fs::write(&path, "1.0.0").unwrap();
     run(&scratch, &["resume"]).assert_ok();
     scratch.assert_nothing_left();
+}
+
+/// The worker, which shows that it loaded its library or, without one, `newest`.
+fn show_loads(scratch: &Scratch, script: &str, newest: &Path) -> PathBuf {
+    let loaded = scratch.path("loaded");
+    let load = format!("library=${{3:-{}}}\ntouch {}\n", newest.display(), loaded.display());
+    let script = script.replace("library=$3\n", &load);
+    fs::write(scratch.path("engines/kvdyno-lib"), script).unwrap();
+    loaded
+}
+
+/// The record of a stranger, as tar(1) unpacks it.
+#[test]
+fn a_record_that_began_elsewhere_is_not_resumed() {
+    let scratch = with_versions(&[]);
+    let (path, script) = run_until_changed(&scratch);
+    fs::write(&path, "1.0.0").unwrap();
+    let loaded = show_loads(&scratch, &script, &path);
+    let (begun, away) = (scratch.path("cache/kvdyno/begun"), scratch.path("away"));
+    let refuse = || {
+        run(&scratch, &["resume"]).assert_code(2).assert_says("`kvdyno rerun ");
+        assert!(!loaded.exists(), "its library was loaded");
+    };
+    fs::rename(&begun, &away).unwrap();
+    refuse();
+    fs::rename(&away, &begun).unwrap();
+    let plan_file = scratch.only_run().path.join("plan.json");
+    let plan = fs::read_to_string(&plan_file).unwrap();
+    fs::write(&plan_file, plan.replace("mine.so", "theirs.so")).unwrap();
+    refuse();
+    fs::write(&plan_file, plan).unwrap();
+    run(&scratch, &["resume"]).assert_ok();
+    assert!(loaded.exists());
 }
 
 #[test]
@@ -164,13 +204,37 @@ fn a_rerun_takes_the_version_that_is_installed_and_never_a_path_of_the_record() 
 #[test]
 fn a_file_that_is_not_the_one_that_was_installed_is_refused() {
     let scratch = with_versions(&["1.0.0"]);
+    let script = fs::read_to_string(scratch.path("engines/kvdyno-lib")).unwrap();
+    let newest = scratch.path("libraries/lib/1.0.0/lib.so");
+    let loaded = show_loads(&scratch, &script, &newest);
+    run(&scratch, &["engines", "lib"]).assert_code(0);
+    fs::remove_file(&loaded).unwrap();
+    scratch.script("plugin", &format!("touch {}; exit 1", loaded.display()));
+    install(&scratch, "../in-c/1.0.0", "code");
+    let plugin = scratch.path("libraries/in-c/1.0.0");
+    fs::rename(plugin.join("lib.so"), plugin.join("libkvdyno-in-c.so")).unwrap();
     let sum = "0".repeat(64);
-    scratch.write(
-        "libraries/lib/1.0.0/library.json",
-        &format!("{{\"engine\":\"lib\",\"version\":\"1.0.0\",\"sha256\":\"{sum}\"}}"),
-    );
-    scratch.write("s.toml", &short().engine("lib").text());
-    run(&scratch, &["run", "s.toml"]).assert_code(2).assert_says("SHA-256").assert_says(&sum);
+    for engine in ["lib", "in-c"] {
+        scratch.write(
+            &format!("libraries/{engine}/1.0.0/library.json"),
+            &format!("{{\"engine\":\"{engine}\",\"version\":\"1.0.0\",\"sha256\":\"{sum}\"}}"),
+        );
+        scratch.write("s.toml", &short().engine(engine).text());
+        for (arguments, code) in [
+            (&["run", "s.toml"][..], 2),
+            (&["plan", "s.toml"], 2),
+            (&["engines", engine], 1),
+            (&["engines"], 0),
+            (&["engines", "list"], 0),
+        ] {
+            let done = run(&scratch, arguments);
+            done.assert_code(code);
+            if arguments != ["engines", "list"] {
+                done.assert_says("SHA-256").assert_says(&sum);
+            }
+            assert!(!loaded.exists(), "{arguments:?} loaded it");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,9 @@
 use super::scratch::{Done, Scratch, list};
 use super::suites::reads;
 use super::workers;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
 
 /// Runs a suite that must be refused before anything is created.
 #[track_caller]
@@ -42,6 +45,28 @@ fn an_argument_is_shown_with_a_caret_too() {
     refuse(&scratch, &["s.toml", "--set", "data.records=many"]).assert_says("many");
     refuse(&scratch, &["s.toml", "--engine", "nil"]).assert_says("nil");
     refuse(&scratch, &["missing.toml"]).assert_says("`missing.toml`");
+}
+
+/// A record has its paths and its command line as text.
+#[test]
+fn a_path_that_is_not_utf_8_is_refused_and_a_word_is_recorded_as_it_can_be() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    let odd = OsStr::from_bytes(b"odd-\xff");
+    for option in ["--data-dir", "--runs"] {
+        let mut command = scratch.kvdyno(&["run", "s.toml", "--create-data-dir", option]);
+        command.arg(odd);
+        if option == "--runs" {
+            command.args(["--data-dir", "disk"]);
+        }
+        scratch.start(command).wait().assert_code(2).assert_says("not UTF-8");
+    }
+    assert!(scratch.runs().is_empty() && !scratch.path("disk").exists());
+    let mut command = scratch.kvdyno(&["run", "s.toml"]);
+    command.arg0(odd);
+    scratch.start(command).wait().assert_ok();
+    let run = scratch.only_run().run().unwrap();
+    assert_eq!(run.command[0], "odd-\u{fffd}");
 }
 
 #[test]

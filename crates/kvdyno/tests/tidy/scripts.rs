@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What bash itself sets, beside the two that every login sets.
-const ALWAYS_SET: [&str; 5] = ["HOME", "PATH", "SECONDS", "EPOCHREALTIME", "BASH_REMATCH"];
+const ALWAYS_SET: [&str; 4] = ["HOME", "PATH", "SECONDS", "BASH_REMATCH"];
 
 /// Scripts that others source.
 const SOURCED: [&str; 3] = ["apt.sh", "archive.sh", "skip.sh"];
@@ -39,7 +39,7 @@ const ARGUMENTS: [(&str, &[&str]); 21] = [
 ];
 
 /// Programs that every Linux has and that do no harm.
-const HARMLESS: [&str; 32] = [
+const HARMLESS: [&str; 33] = [
     "awk",
     "basename",
     "bash",
@@ -48,6 +48,7 @@ const HARMLESS: [&str; 32] = [
     "cmp",
     "cp",
     "cut",
+    "date",
     "dirname",
     "env",
     "find",

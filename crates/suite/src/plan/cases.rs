@@ -434,9 +434,15 @@ impl Cases {
         let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
         let work = if trial == 0 { "pilot".to_owned() } else { format!("{work}_r{trial}") };
-        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{work}")
+        let name = format!("{number:0width$}_{part}{label}{data}{ram}{volume}");
+        let name: String = name.chars().take(ID_BYTES_MAX - work.len() - 1).collect();
+        format!("{name}_{work}")
     }
 }
+
+/// The most bytes of a case's id. A bundle is an archive whose names have 100 bytes: the id, `_a2`
+/// of an attempt, and a file in its directory.
+const ID_BYTES_MAX: usize = 72;
 
 /// Returns the options with which the engine is opened: those of the last `reopen` in the case that
 /// loaded the database, or its first ones.

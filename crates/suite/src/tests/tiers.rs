@@ -3,6 +3,7 @@
 use super::*;
 use kvdyno_record::engine::Value;
 use kvdyno_record::tier::{Memory, Tier};
+use std::collections::BTreeSet;
 
 const MIB: u64 = 1 << 20;
 
@@ -137,4 +138,17 @@ fn what_is_no_tier_is_refused() {
     let refusals: Vec<String> =
         texts.iter().map(|text| refusal(text, &Overrides::default())).collect();
     insta::assert_snapshot!(refusals.join("\n"));
+}
+
+/// A case's id names a directory, and a bundle has 100 bytes for its name and that of a file in it.
+#[test]
+fn a_long_label_is_cut_in_the_ids_of_its_cases() {
+    let label = "cache-of-all-bytes-".repeat(3);
+    let engine = format!("[[engine]]\nlabel = \"{label}\"");
+    let plan = plan(&all().replace("[[engine]]", &engine), &["run.trials=12"]);
+    let ids: BTreeSet<&str> = plan.cases.iter().map(|case| case.id.as_str()).collect();
+    assert_eq!(ids.len(), plan.cases.len());
+    assert!(ids.iter().all(|id| id.len() <= 72), "{ids:?}");
+    assert!(ids.iter().any(|id| id.ends_with("_load_r12") && id.len() == 72), "{ids:?}");
+    assert!(plan.cases.iter().all(|case| case.label == label));
 }

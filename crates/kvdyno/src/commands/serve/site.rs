@@ -3,7 +3,7 @@
 use super::super::compare;
 use super::guard;
 use super::list::RunList;
-use super::pages::{self, Pages};
+use super::pages::{PageVersion, Pages};
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, encode, route};
 use crate::records::runs;
@@ -113,13 +113,13 @@ impl Site {
         if let Some(page) = self.pages.get(&dir.path, form) {
             return Ok(Some(page));
         }
-        let sealed = pages::seal_time(&dir.path);
+        let version = PageVersion::read(&dir.path);
         // The progress is read first: a case that ends meanwhile appears next time.
         let live = read_live(&dir)?;
         let data = PageData { live: Some(live), ..PageData::read(&dir)? };
         let reply = self.format_reply(Ok(Some(data)), form)?;
-        if let (Some(sealed), Some(reply)) = (sealed, &reply) {
-            self.pages.insert(&dir.path, form, sealed, reply);
+        if let (Some(version), Some(reply)) = (version, &reply) {
+            self.pages.insert(&dir.path, form, version, reply);
         }
         Ok(reply)
     }
@@ -131,14 +131,14 @@ impl Site {
             return Ok(reply(openmetrics::empty()));
         };
         let dir = RunDir::open(path)?;
-        let sealed = pages::seal_time(&dir.path);
+        let version = PageVersion::read(&dir.path);
         let live = read_live(&dir)?;
         let is_at_work = live.state == State::Running;
         let summary = (!is_at_work).then(|| Summary::read(&dir)).transpose()?;
         let name = runs::id(&dir.path);
         let reply = reply(openmetrics::format_exposition(&name, &live, summary.as_ref()));
-        if let Some(sealed) = sealed {
-            self.pages.insert(&dir.path, form, sealed, &reply);
+        if let Some(version) = version {
+            self.pages.insert(&dir.path, form, version, &reply);
         }
         Ok(reply)
     }

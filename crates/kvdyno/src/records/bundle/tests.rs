@@ -102,6 +102,19 @@ fn a_run_comes_out_as_it_went_in() {
     assert_eq!(top.file_name().unwrap().to_str(), Some(id.as_str()));
 }
 
+/// The longest id of a case is `ID_BYTES_MAX` of the suite, and an added trial lengthens it.
+#[test]
+fn a_case_with_the_longest_id_fits() {
+    let scratch = Scratch::new();
+    let cases = scratch.run.path.join("cases");
+    let case = scratch.run.cases().unwrap().remove(0).path;
+    let long = cases.join(format!("{}_a10", "x".repeat(72 + 3)));
+    fs::rename(case, &long).unwrap();
+    fs::write(long.join("machine.ndjson"), "").unwrap();
+    let out = scratch.unpack(&scratch.packed()).unwrap();
+    assert!(out.path.join("cases").join(long.file_name().unwrap()).is_dir());
+}
+
 #[test]
 fn the_same_record_gives_the_same_bundle() {
     let scratch = Scratch::new();

@@ -73,15 +73,26 @@ pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
     library::find(engine, version).filter(|library| !is_outdated(engine, library))
 }
 
-/// Whether a library has an older plugin. The user renews libraries outside the store.
+/// Whether a library has an older plugin.
 fn is_outdated(engine: &str, library: &Installed) -> bool {
+    is_in_store(library) && has_old_plugin(engine, &library::load_about(&library.path))
+}
+
+/// The user renews libraries elsewhere.
+fn is_in_store(library: &Installed) -> bool {
     library.path.starts_with(library::store())
-        && has_old_plugin(engine, &library::load_about(&library.path))
 }
 
 fn has_old_plugin(engine: &str, about: &About) -> bool {
     matches!(about.build, Build::Native | Build::System)
         && own_code_checksum(engine).is_some_and(|sum| about.plugin != sum)
+}
+
+/// Whether the system has another package of this version now: a distribution mends bugs without a
+/// new version.
+fn is_renewed(library: &Installed, about: &About) -> bool {
+    let (source, sum) = (&about.source, &about.sha256);
+    about.build == Build::System && (library.source != *source || library.sha256 != *sum)
 }
 
 /// The checksum of kvdyno's own code in an engine's library.
@@ -154,8 +165,9 @@ fn install_library(
         dir.path().join(file.file_name().unwrap_or_default())
     };
     let installed = store.join(engine).join(&about.version);
-    let outdated = library::find(engine, &about.version);
-    let outdated = outdated.is_some_and(|library| is_outdated(engine, &library));
+    let outdated = library::find(engine, &about.version).is_some_and(|library| {
+        is_outdated(engine, &library) || (is_in_store(&library) && is_renewed(&library, &about))
+    });
     let ended = std::fs::rename(&file, target)
         .and_then(|()| std::fs::write(dir.path().join(ABOUT), text))
         .and_then(|()| replace_dir(dir.path(), &installed, outdated.then_some(old.path())));
@@ -278,9 +290,14 @@ fn replace_dir(dir: &Path, target: &Path, old: Option<&Path>) -> io::Result<()> 
     }
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755))?;
     match std::fs::rename(dir, target) {
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        Err(error) if is_not_empty(&error) => Ok(()),
         moved => moved,
     }
+}
+
+/// Whether rename(2) found a directory with files: ENOTEMPTY or, on XFS, EEXIST.
+fn is_not_empty(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 fn cannot_write(dir: &Path, error: &io::Error) -> Complaint {
@@ -337,6 +354,36 @@ mod tests {
             assert!(!has_old_plugin(engine, &About { build: Build::Yours, ..before }));
         }
         assert!(!has_old_plugin("rocksdb", &about("rocksdb", Build::Native)));
+    }
+
+    #[test]
+    fn another_package_of_a_version_replaces_the_old_one() {
+        let about = About {
+            build: Build::System,
+            sha256: "aa".to_owned(),
+            source: "redis-server_7.0.15-1_amd64".to_owned(),
+            ..About::default()
+        };
+        let installed = |source: &str, sha256: &str| Installed {
+            version: "7.0.15".to_owned(),
+            path: PathBuf::new(),
+            build: Build::System,
+            sha256: sha256.to_owned(),
+            source: source.to_owned(),
+        };
+        assert!(!is_renewed(&installed(&about.source, "aa"), &about));
+        assert!(is_renewed(&installed("redis-server_7.0.15-1+deb12u1_amd64", "aa"), &about));
+        assert!(is_renewed(&installed(&about.source, "bb"), &about));
+        let fetched = About { build: Build::Official, ..about };
+        assert!(!is_renewed(&installed("", ""), &fetched), "a release stays what it was");
+    }
+
+    #[test]
+    fn a_directory_with_files_is_known_by_the_errors_of_all_filesystems() {
+        for errno in [rustix::io::Errno::NOTEMPTY, rustix::io::Errno::EXIST] {
+            assert!(is_not_empty(&errno.into()), "{errno}");
+        }
+        assert!(!is_not_empty(&rustix::io::Errno::NOSPC.into()));
     }
 
     #[test]
