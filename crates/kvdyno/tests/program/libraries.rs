@@ -219,6 +219,8 @@ fn a_file_that_is_not_the_one_that_was_installed_is_refused() {
             &format!("libraries/{engine}/1.0.0/library.json"),
             &format!("{{\"engine\":\"{engine}\",\"version\":\"1.0.0\",\"sha256\":\"{sum}\"}}"),
         );
+    }
+    for engine in ["lib", "in-c"] {
         scratch.write("s.toml", &short().engine(engine).text());
         for (arguments, code) in [
             (&["run", "s.toml"][..], 2),
