@@ -25,22 +25,19 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         }
     };
     let least = match kind {
-        Kind::Mongod | Kind::TokuMx => without_journal(
-            &version,
-            Capabilities::minimal([
-                (
-                    Durability::None,
-                    PowerLoss::LosesLast,
-                    "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
-                ),
-                (
-                    Durability::Commit,
-                    PowerLoss::Keeps,
-                    "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
+        Kind::Mongod | Kind::TokuMx => Capabilities::minimal([
+            (
+                Durability::None,
+                PowerLoss::LosesLast,
+                "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
+            ),
+            (
+                Durability::Commit,
+                PowerLoss::Keeps,
+                "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
                  that wait together",
-                ),
-            ]),
-        ),
+            ),
+        ]),
         Kind::FerretDb => Capabilities::minimal([
             (
                 Durability::Async,
@@ -56,6 +53,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ),
         ]),
     };
+    let least = without_journal(&version, least);
     Description {
         name: "mongodb".to_owned(),
         title: kind.title().to_owned(),
@@ -82,7 +80,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
 /// Adds what a power loss does without a journal: `WiredTiger` and `RocksDB` restart from what they
 /// wrote last, `mmapv1` changes its files in place. The first exception that applies counts.
 fn without_journal(version: &str, capabilities: Capabilities) -> Capabilities {
-    // The empty choice is `WiredTiger` since 3.2. `TokuMX` has neither option.
+    // The empty choice is `WiredTiger` since 3.2. `TokuMX` and `FerretDB` have neither option.
     let by_default = (numbers(version) >= (3, 2)).then_some("");
     let engines = ["wiredTiger", "rocksdb"].into_iter().chain(by_default);
     let (class, loses) = (Durability::None, PowerLoss::LosesLast);

@@ -116,7 +116,8 @@ pub fn check_dir(root: &Root, memory: &Memory, dir: &Path) -> Result<(), Unavail
         Some(volume) => {
             let (kind, dir) = (volume.kind(), dir.display());
             let reason = format!("no swap on an image in {dir}, which is {kind}");
-            Err(Unavailable::new(reason, "name a directory on a drive, or a device for the swap"))
+            let remedy = "name a directory on ext4, xfs or btrfs, or a device for the swap";
+            Err(Unavailable::new(reason, remedy))
         }
         None => Ok(()),
     }

@@ -110,7 +110,8 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
     }
 }
 
-/// The ratio to the first of three engines or more: `0.34x`, `~`, `0.34x?`; or why it is not judged.
+/// The ratio to the first of three engines or more: `0.34x`, `~`, `0.34x?`; or a note on why there
+/// is none.
 fn times(relative: &RelativeTo, notes: &mut Footnotes) -> String {
     if let Some(why) = &relative.reason {
         return notes.mark(&format!("{NOT_COMPARABLE}: {why}"));
