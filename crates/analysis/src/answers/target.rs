@@ -283,7 +283,7 @@ mod tests {
     use crate::fixture::{Fixture, make_dir};
     use kvdyno_record::case::Outcome;
 
-    /// The row of RocksDB's single reader, after `change`.
+    /// The row of `RocksDB`'s single reader, after `change`.
     fn judged(target: &str, trials: u32, change: impl Fn(&mut Fixture)) -> TargetRow {
         let mut fixture = Fixture::with_trials(trials);
         change(&mut fixture);
