@@ -248,7 +248,7 @@ mod tests {
     fn a_switch_that_decides_nothing_is_no_warning() {
         let off = [("queue/iostats", "0\n")];
         assert_eq!(find_severity(&disk("zram0", &off), "iostats"), None);
-        assert_eq!(find_severity(&disk("dm-0", &off), "iostats"), Some(Level::Info));
+        assert_eq!(find_severity(&disk("dm-0", &off), "iostats"), None);
         let on = [("queue/iostats", "1\n")];
         assert_eq!(find_severity(&disk("sda", &on), "iostats"), Some(Level::Ok));
     }
