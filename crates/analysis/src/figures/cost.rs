@@ -23,34 +23,31 @@ pub(super) fn measure_metrics(
     let mut metrics = Metrics::default();
     common(&mut metrics, trials, phase, settle, host);
     let written = |pick: fn(&DeviceUsage) -> u64| {
-        trials.phase_readings(phase, |spent, case| device_settled(spent, case, settle, pick))
+        trials.phase_readings(phase, |spent, case| device_writes(spent, case, settle, pick))
+    };
+    let per_op = |read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
+        trials.phase_readings(phase, |spent, case| spent.per_op(read(spent, case)))
     };
     let written_per_op = |pick: fn(&DeviceUsage) -> u64| {
-        trials.phase_readings(phase, |spent, case| {
-            spent.per_op(device_settled(spent, case, settle, pick))
-        })
+        per_op(&|spent, case| device_writes(spent, case, settle, pick))
     };
     metrics.add(&c::DEVICE_WRITES_PER_OP, written_per_op(|device| device.writes));
     metrics.add(&c::DEVICE_WRITE_BYTES_PER_OP, written_per_op(|device| device.write_bytes));
     metrics.add(&c::DEVICE_WRITES, written(|device| device.writes));
     metrics.add(&c::DEVICE_WRITE_BYTES, written(|device| device.write_bytes));
-    let amplification = trials.phase_readings(phase, |spent, case| {
-        let device = device_settled(spent, case, settle, |device| device.write_bytes)?;
+    let write_amplification = trials.phase_readings(phase, |spent, case| {
+        let device = device_writes(spent, case, settle, |device| device.write_bytes)?;
         quotient(device, spent.written_bytes() as f64, "nothing was written")
     });
-    metrics.add(&c::WRITE_AMPLIFICATION, amplification);
+    metrics.add(&c::WRITE_AMPLIFICATION, write_amplification);
     let process_per_op = |pick: fn(&ProcessUsage) -> u64| {
-        trials.phase_readings(phase, |spent, case| {
-            spent.per_op(process_settled(spent, case, settle, pick))
-        })
+        per_op(&|spent, case| process_settled(spent, case, settle, pick))
     };
     metrics.add(&c::CPU_PER_OP, process_per_op(|usage| usage.user_ns + usage.system_ns));
     let switches = |usage: &ProcessUsage| usage.voluntary_switches + usage.involuntary_switches;
     metrics.add(&c::SWITCHES_PER_OP, process_per_op(switches));
     let read_per_op = |pick: fn(&DeviceUsage) -> u64| {
-        trials.phase_readings(phase, |spent, case| {
-            spent.per_op(device_reads(spent, case, settle, pick))
-        })
+        per_op(&|spent, case| device_reads(spent, case, settle, pick))
     };
     metrics.add(&c::DEVICE_READS_PER_OP, read_per_op(|device| device.reads));
     metrics.add(&c::DEVICE_READ_BYTES_PER_OP, read_per_op(|device| device.read_bytes));
@@ -59,15 +56,13 @@ pub(super) fn measure_metrics(
         quotient(device, spent.read_bytes() as f64, "nothing was read")
     });
     metrics.add(&c::READ_AMPLIFICATION, read_amplification);
-    let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
-        metrics.add(definition, trials.phase_readings(phase, |spent, _| spent.per_op(read(spent))));
-    };
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
-        per_op(&c::CLIENT_CPU_PER_OP, &|spent| spent.client_cpu_ns());
+        metrics.add(&c::CLIENT_CPU_PER_OP, per_op(&|spent, _| spent.client_cpu_ns()));
     }
     if trials.cases.iter().any(|(case, _)| case.case.swap().is_some()) {
-        per_op(&c::SWAP_IN_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.read_bytes));
-        per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
+        let swapped_per_op = |pick: fn(&DeviceUsage) -> u64| per_op(&|spent, _| spent.swap(pick));
+        metrics.add(&c::SWAP_IN_BYTES_PER_OP, swapped_per_op(|swap| swap.read_bytes));
+        metrics.add(&c::SWAP_OUT_BYTES_PER_OP, swapped_per_op(|swap| swap.write_bytes));
     }
     add_device_rates(&mut metrics, trials, phase);
     let ios = trials.phase_readings(phase, |spent, case| {
@@ -94,7 +89,7 @@ fn add_device_rates(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
 }
 
 /// What the device wrote from the start of a phase until all that it left behind was done.
-fn device_settled(
+fn device_writes(
     spent: Spent<'_>,
     case: &CaseEvidence,
     settle: Option<&str>,
@@ -121,7 +116,7 @@ fn device_reads(
 /// The device's reads and writes until all that a phase left behind was done.
 fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Reading {
     let reads = device_reads(spent, case, settle, |device| device.reads)?;
-    Ok(reads + device_settled(spent, case, settle, |device| device.writes)?)
+    Ok(reads + device_writes(spent, case, settle, |device| device.writes)?)
 }
 
 /// The engine's usage from the start of a phase until all that it left behind was done.
@@ -196,7 +191,7 @@ pub(crate) fn load_metrics(
         )
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
-        device_settled(spent, case, settle, |device| device.write_bytes)
+        device_writes(spent, case, settle, |device| device.write_bytes)
     };
     add(&c::DEVICE_WRITE_BYTES, &together);
     add(&c::DEVICE_WRITE_BYTES_LOAD, &|spent, _| spent.device_synced(|device| device.write_bytes));

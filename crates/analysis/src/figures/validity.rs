@@ -92,11 +92,7 @@ impl Validity {
 /// the reason.
 pub(super) fn mark_void(groups: &mut [Group], findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
-        let concerns = |group: &Group| {
-            let mut trials = group.trials.iter();
-            finding.cases.is_empty() || trials.any(|trial| finding.cases.contains(&trial.case))
-        };
-        for group in groups.iter_mut().filter(|group| concerns(group)) {
+        for group in groups.iter_mut().filter(|group| finding.concerns(group)) {
             group.void.get_or_insert_with(|| finding.id.as_str());
             for role in group.runs.iter_mut().flat_map(|run| &mut run.roles) {
                 let validity = role.validity.get_or_insert_with(Validity::default);

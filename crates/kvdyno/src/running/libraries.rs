@@ -146,8 +146,11 @@ pub fn with_library_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, M
 fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
     let identify = || -> anyhow::Result<WorkerIdentity> {
         workers::check_installed(&file, &about.sha256)?;
-        let sum = sha256(&file)
-            .with_context(|| format!("failed to read the library {}", file.display()))?;
+        let sum = match about.sha256 {
+            unknown if unknown.is_empty() => sha256(&file)
+                .with_context(|| format!("failed to read the library {}", file.display()))?,
+            checked => checked,
+        };
         let description = workers::describe(&path, &CodeSource::Library(file.clone()))?;
         let version = Some(about.version).filter(|version| !version.is_empty());
         let library = Library {

@@ -2,6 +2,7 @@
 
 use super::kinds::{Id, Severity};
 use crate::figures::evidence::{CaseEvidence, Evidence};
+use crate::figures::group::Group;
 use crate::figures::spent::Spent;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;
@@ -25,6 +26,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether it is about the whole run, or about a trial of this group.
+    pub(crate) fn concerns(&self, group: &Group) -> bool {
+        let mut trials = group.trials.iter();
+        self.cases.is_empty() || trials.any(|trial| self.cases.contains(&trial.case))
+    }
+
     /// Makes a finding about the whole run.
     pub(super) fn new(id: Id, evidence: impl Into<String>) -> Self {
         let (evidence, advice) = (evidence.into(), id.advice().to_owned());

@@ -341,19 +341,17 @@ fn change_verdict(direction: Direction, ratio: f64) -> Verdict {
 impl Row {
     /// Marks a figure of unequal work, which both sides have, as not comparable.
     pub(crate) fn part(&mut self, why: &str) {
-        self.verdict = Verdict::NotComparable;
+        self.clear_verdict(why);
         self.primary = false;
+    }
+
+    /// Marks a figure that was to be judged and cannot be, such as that of a void run.
+    pub(super) fn clear_verdict(&mut self, why: &str) {
+        self.verdict = Verdict::NotComparable;
         self.reason = Some(why.to_owned());
         (self.ratio, self.ratio_low, self.ratio_high) = (None, None, None);
         (self.mean, self.more) = (None, None);
         self.ratios.clear();
-    }
-
-    /// Marks a figure of a run that is void: what was to be judged is not.
-    pub(super) fn make_void(&mut self, why: &str) {
-        let primary = self.primary;
-        self.part(why);
-        self.primary = primary;
     }
 
     /// The share by which it got worse, at this ratio; negative: better.

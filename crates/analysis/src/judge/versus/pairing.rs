@@ -277,7 +277,7 @@ fn compare_units(
     }
     name_phases(&mut rows.rows);
     if let Some(why) = rows.sides.iter().flatten().find_map(|group| group.describe_void()) {
-        rows.rows.iter_mut().for_each(|row| row.make_void(&why));
+        rows.rows.iter_mut().for_each(|row| row.clear_verdict(&why));
     }
     Pair {
         name: base.name.clone(),

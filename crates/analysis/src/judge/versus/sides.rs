@@ -285,13 +285,11 @@ impl Side {
 
 /// Findings that make figures of a run, or of one of its engines, invalid.
 fn invalid_findings(record: &Record, label: Option<&str>) -> Vec<String> {
-    let of_label = |group: &&Group| label.is_none_or(|label| group.label == label);
-    let groups = record.figures.groups.iter().filter(of_label);
-    let cases: BTreeSet<&str> =
-        groups.flat_map(|group| &group.trials).map(|trial| trial.case.as_str()).collect();
     let concerns = |finding: &&Finding| {
-        let mut named = finding.cases.iter();
-        label.is_none() || finding.cases.is_empty() || named.any(|case| cases.contains(&**case))
+        label.is_none_or(|label| {
+            let mut groups = record.figures.groups.iter().filter(|group| group.label == label);
+            groups.any(|group| finding.concerns(group))
+        })
     };
     let invalid = record.figures.findings.iter().filter(|f| f.severity == Severity::Invalid);
     invalid.filter(concerns).map(|finding| finding.id.as_str()).collect()
