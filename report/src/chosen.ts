@@ -46,10 +46,12 @@ export function createChooser(all: Figure[], show: (choice: Choice) => HTMLEleme
   return { bar, button, content };
 }
 
-/** Returns the figures of a choice; an empty choice is all of them. */
+/** Returns the figures of a choice; an empty choice is all of them, as is one of names that are gone. */
 export function filterFigures<F extends Figure>(all: F[], choice: Choice): F[] {
+  const keepKnown = (names: string[], known: string[]) => names.filter((name) => known.includes(name));
+  const cases = keepKnown(choice.cases, all.map((one) => one.case)), figures = keepKnown(choice.figures, all.map((one) => one.figure));
   const matches = (list: string[], value: string) => list.length === 0 || list.includes(value);
-  return all.filter((one) => matches(choice.cases, one.case) && matches(choice.figures, one.figure));
+  return all.filter((one) => matches(cases, one.case) && matches(figures, one.figure));
 }
 
 /** Creates the table of definitions, folded. */

@@ -53,9 +53,19 @@ export interface RoleRow {
   open_loop: boolean;
   mix: string;
   metrics: Metric[];
+  validity?: Validity | null; // Absent in older data.
   relative: Relative | null;
   relative_volume?: Relative | null; // Absent where the suite names no volume.
-  ops: { op: string; metrics: Metric[] }[];
+  /** The p99 of response times over the base's, on a schedule; of a mix, each operation has its own. */
+  relative_response?: Relative | null;
+  ops: { op: string; metrics: Metric[]; relative_response?: Relative | null }[];
+}
+
+/** Whether a rate lasts. */
+export interface Validity {
+  word: "sustained" | "burst" | "void";
+  /** Why it is void: a finding. */
+  reason: string | null;
 }
 
 export interface RunRow {

@@ -295,6 +295,15 @@ export function rateMetric(one: Case, role: string): Metric | null {
 export const relativeRate = (one: Case, role: string): Relative | null =>
   (one.load ? one.load.relative : findRole(one, role)?.relative) ?? null;
 
+/** Whether a role works on a schedule, so that its rate is the suite's. */
+export const isScheduled = (cases: Case[], role: string): boolean => cases.some((one) => findRole(one, role)?.open_loop);
+
+/** Returns the p99 of response times relative to the base's, as the program judged it. */
+export function relativeResponse(one: Case, role: string, op: string | null): Relative | null {
+  const row = findRole(one, role);
+  return row?.ops.find((own) => own.op === op)?.relative_response ?? row?.relative_response ?? null;
+}
+
 /** Returns the phase and that of the settling after it, in which its writes end. */
 export const phasesUntilSettled = (one: Case): string[] => [one.work.phase, (one.load ?? one.run)?.settle].flatMap((phase) => phase ?? []);
 

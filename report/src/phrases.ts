@@ -8,12 +8,27 @@ const NOUNS: Record<string, string> = {
   rmw: "Read-modify-writes", batch: "Batches",
 };
 
-/** Returns `Reads/s` for a role with one kind of operation, else `Ops/s`, with the role's name if there are several. */
+/** Returns `Reads/s` for a role with one kind of operation that no other has, else `Ops/s`, with the role's name if
+ * there are several. */
 export function rateLabel(view: View, role: string): string {
-  const mixes = unique(view.cases.flatMap((one) => (one.run?.roles ?? []).filter((row) => row.role === role).map((row) => row.mix)));
-  const [mix] = mixes;
-  const noun = mixes.length === 1 && mix ? NOUNS[mix] : undefined;
-  return noun ? `${noun}/s` : view.work.roles.length > 1 ? `${role}: ops/s` : "Ops/s";
+  const findNoun = (name: string) => {
+    const mixes = unique(view.cases.flatMap((one) => (one.run?.roles ?? []).filter((row) => row.role === name).map((row) => row.mix)));
+    const [mix] = mixes;
+    return mixes.length === 1 && mix ? NOUNS[mix] : undefined;
+  };
+  const noun = findNoun(role), others = view.work.roles.filter((other) => other !== role);
+  if (noun) return others.some((other) => findNoun(other) === noun) ? `${role}: ${noun.toLowerCase()}/s` : `${noun}/s`;
+  return others.length > 0 ? `${role}: ops/s` : "Ops/s";
+}
+
+/** Returns which rates are bursts and which figures are void, as sentences; empty: none. */
+export function flawNote(view: View): string {
+  const isSeveral = view.work.roles.length > 1;
+  const flaws = view.cases.flatMap((one) => (one.run?.roles ?? []).map(({ role, validity }) =>
+    ({ word: validity?.word, reason: validity?.reason, role: isSeveral ? `${role} of ${one.engine.name}` : one.engine.name, engine: one.engine.name })));
+  const bursts = unique(flaws.filter(({ word }) => word === "burst").map(({ role }) => role));
+  const voids = unique(flaws.filter(({ word }) => word === "void").map(({ engine, reason }) => (reason ? `${engine} (${reason})` : engine)));
+  return (bursts.length > 0 ? ` Burst, a rate that does not last: ${bursts.join(", ")}.` : "") + (voids.length > 0 ? ` Void: ${voids.join(", ")}.` : "");
 }
 
 /** Returns `p99`, `get p99` or `p99 of readers`. */

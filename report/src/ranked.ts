@@ -40,6 +40,7 @@ export interface Standing {
   ratio_to_best_low: number | null;
   ratio_to_best_high: number | null;
   verdict: Verdict | null;
+  decided?: boolean; // Absent in older data.
   lost: Lost | null;
   missing: string | null;
 }

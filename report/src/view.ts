@@ -92,6 +92,10 @@ export function chosenWorks(model: Model, choice: Choice): Work[] {
   return filterChosen(questionWorks, choice.works, (work) => choice.works.includes(work.key));
 }
 
+/** Whether a figure of several workloads is drawn with this one: it is the first of them that is chosen. */
+export const isFirstChosen = (view: View, isOf: (work: Work) => boolean): boolean =>
+  chosenWorks(view.model, view.choice).find(isOf)?.id === view.work.id;
+
 /** Returns the chosen engines under test. */
 export function chosenEngines(model: Model, choice: Choice): Engine[] {
   const real = model.engines.filter((engine) => !engine.loadGenerator && !engine.drive);

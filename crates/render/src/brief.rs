@@ -2,12 +2,15 @@
 //! what it was measured on, as Markdown or as Slack shows it. No path of the host and not its name.
 
 use super::columns::{Row, loads, phases};
+use super::format::format_count;
+use super::header;
 use super::markdown::{escape_markdown, table, title};
 use super::screen::drive_table;
 use super::table::{Side, Table};
 use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::figures::group::{Group, data};
 use kvdyno_analysis::figures::lists::{has_several, unique};
 use kvdyno_analysis::figures::metric::Definition;
@@ -39,6 +42,9 @@ pub fn page(summary: &Summary) -> String {
     if let Some(words) = &summary.disturbance {
         text += &format!("{}\n\n", escape_markdown(words));
     }
+    for line in list_invalid(summary) {
+        text += &format!("{}\n\n", escape_markdown(&line));
+    }
     text += &table(&figures(summary, true));
     format!(
         "{text}\n{}{}\n",
@@ -61,6 +67,9 @@ pub fn slack_message(summary: &Summary) -> String {
     if let Some(words) = &summary.disturbance {
         text += &format!("{words}\n");
     }
+    for line in list_invalid(summary) {
+        text += &format!("{}\n", escape_slack(&line));
+    }
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
     let table = figures(summary, false).map_cells(escape_slack).text_within(SLACK_WIDTH);
     let measured_on = escape_slack(&describe_setup(summary));
@@ -74,6 +83,15 @@ fn list_sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
         return summary.answer.iter().map(|sentence| (None, sentence.clone())).collect();
     }
     each.into_iter().map(|answer| (Some(answer.workload), answer.sentence)).collect()
+}
+
+/// A line for each finding that makes figures invalid.
+fn list_invalid(summary: &Summary) -> impl Iterator<Item = String> {
+    let invalid = summary.findings.iter().filter(|one| one.severity == Severity::Invalid);
+    invalid.map(|finding| {
+        let (word, more) = (header::severity(finding.severity), header::more_cases(finding));
+        format!("{word} {}: {}{more}", finding.id.as_str(), finding.evidence)
+    })
 }
 
 /// How to read the last column; bare drives have none.
@@ -101,7 +119,7 @@ fn escape_slack(text: &str) -> String {
 type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
 
 /// The columns that distinguish the rows: the engine, and the others where they differ.
-fn axes(rows: &[Row<'_>]) -> [Column; 5] {
+fn axes(rows: &[Row<'_>]) -> [Column; 6] {
     let groups = || rows.iter().map(|row| row.group);
     let volume = has_several(groups().map(|group| &group.volume));
     let part = groups().any(|group| group.part.is_some());
@@ -111,6 +129,10 @@ fn axes(rows: &[Row<'_>]) -> [Column; 5] {
         (volume, "volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
         (has_several(groups().map(data)), "data", Side::Left, |row| data(row.group)),
         (has_several(groups().map(Group::ram)), "RAM", Side::Left, |row| row.group.ram()),
+        // Points of a search for a rate differ in nothing else.
+        (has_several(rows.iter().filter_map(find_offered_rate)), "offered", Side::Left, |row| {
+            find_offered_rate(row).map_or_else(|| "-".to_owned(), units::rate)
+        }),
     ]
 }
 
@@ -182,8 +204,13 @@ fn threads(row: &Row<'_>) -> String {
 }
 
 fn rate(row: &Row<'_>, figure: &Definition) -> String {
-    row.value(figure)
-        .map_or_else(|| "-".to_owned(), |rate| units::group_digits(rate.round() as u64))
+    row.value(figure).map_or_else(|| "-".to_owned(), format_count)
+}
+
+/// The rate of a schedule.
+fn find_offered_rate(row: &Row<'_>) -> Option<f64> {
+    let (_, role) = row.role.filter(|(_, role)| role.open_loop)?;
+    role.metrics.value(&c::OFFERED_OPS_PER_S)
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
@@ -304,6 +331,17 @@ mod tests {
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert!(text.contains("< @ U1>& amp;@ here     10"), "{text}");
         assert!(widths[2] == widths[0] && widths[3] == widths[0], "{text}");
+    }
+
+    #[test]
+    fn a_message_says_which_figures_are_void() {
+        let mut fixture = Fixture::with_trials(4);
+        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
+        worker.description.debug_build = true;
+        let summary = fixture.summary();
+        for text in [page(&summary), slack_message(&summary)] {
+            assert!(text.contains("INVALID debug-build: "), "{text}");
+        }
     }
 
     /// A target of 500 us would be met by both together.

@@ -91,6 +91,10 @@ pub(super) fn escape_markdown(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(c);
             }
+            // GitHub and GitLab notify the user of that name, even of a number.
+            '@' if !inside(before) && characters.peek().copied().is_some_and(inside) => {
+                escaped += "@<!-- -->";
+            }
             c => escaped.push(c),
         }
         before = c;
@@ -106,6 +110,11 @@ mod tests {
     #[test]
     fn the_page_of_the_fixture() {
         insta::assert_snapshot!("markdown", page(&Fixture::new().summary()));
+    }
+
+    #[test]
+    fn a_name_behind_an_at_sign_notifies_nobody() {
+        assert_eq!(escape_markdown("@me, 1 @2, a@b, @ "), "@<!-- -->me, 1 @<!-- -->2, a@b, @ ");
     }
 
     #[test]

@@ -25,7 +25,7 @@ const SHORT_AID: &str =
 /// A column of exports: its name, its width in the workbook, and what is in it.
 type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);
 
-pub(crate) const COLUMNS: [Column; 25] = [
+pub(crate) const COLUMNS: [Column; 26] = [
     ("question", 20, |ranking, _| Cell::text(enum_text(ranking.question))),
     ("main", 7, |ranking, _| Cell::text(if ranking.main { "yes" } else { "no" })),
     ("setting", 24, |ranking, _| Cell::text_or_empty(non_empty(&ranking.setting))),
@@ -49,6 +49,9 @@ pub(crate) const COLUMNS: [Column; 25] = [
     ("ratio_to_best_low", 13, |_, standing| Cell::number(standing.ratio_to_best_low)),
     ("ratio_to_best_high", 13, |_, standing| Cell::number(standing.ratio_to_best_high)),
     ("verdict_vs_best", 20, |_, standing| Cell::text_or_empty(standing.verdict.map(enum_text))),
+    ("decided", 7, |_, standing| {
+        Cell::text_or_empty(standing.verdict.map(|_| yes_or_no(standing.decided)))
+    }),
     ("power_loss", 24, |_, standing| Cell::text_or_empty(standing.lost.map(Lost::description))),
     ("missing", 60, |_, standing| Cell::text_or_empty(standing.missing.as_ref())),
 ];
@@ -184,12 +187,13 @@ fn format_spread(standing: &Standing) -> String {
     }
 }
 
-/// How many times behind the best, with how sure that is: `1.31x`, `~`, `1.31x?`.
+/// How many times behind the best, with how sure that is: `1.31x`, `equal`, `~`, `1.31x?`.
 pub(crate) fn format_behind(standing: &Standing) -> Option<String> {
     let times = format!("{}x", format::ratio(standing.ratio_to_best?));
     Some(match standing.verdict? {
         Significance::Base => String::new(),
         Significance::Different => times,
+        Significance::NotDistinguishable if standing.decided => "equal".to_owned(),
         Significance::NotDistinguishable if standing.ratio_to_best_low.is_some() => "~".to_owned(),
         Significance::NotDistinguishable | Significance::SpreadUnknown => format!("{times}?"),
     })

@@ -35,6 +35,8 @@ struct Tracked<'s> {
     name: String,
     metric: &'s Metric,
     value: f64,
+    /// The number of trials that it is of.
+    trials: usize,
 }
 
 impl Tracked<'_> {
@@ -75,12 +77,12 @@ fn entry<'s>(summary: &Summary, tracked: &Tracked<'s>) -> Entry<'s> {
         unit: tracked.metric.unit,
         value: tracked.value,
         range: tracked.range().map(|(low, high)| format!("{low} to {high}")),
-        extra: format!("trials: {}\nrun: {}", tracked.metric.n, summary.run.id),
+        extra: format!("trials: {}\nrun: {}", tracked.trials, summary.run.id),
     }
 }
 
 /// The rate of each load and role, and the p99 of each operation; for a role with a rate, the p99
-/// of response times. Ceilings and engines that store nothing have none.
+/// of response times. Ceilings, engines that store nothing and void figures have none.
 fn figures(summary: &Summary) -> Vec<Tracked<'_>> {
     let mut all = Vec::new();
     for row in loads(summary) {
@@ -104,7 +106,7 @@ fn tracked_figure<'s>(
     row: &Row<'s>,
     definition: &'static Definition,
 ) -> Option<Tracked<'s>> {
-    if row.group.ceiling || row.group.stores_nothing {
+    if row.group.ceiling || row.group.stores_nothing || row.group.describe_void().is_some() {
         return None;
     }
     let metric = row.metrics.get(definition)?;
@@ -112,7 +114,8 @@ fn tracked_figure<'s>(
     let role = row.role_name().unwrap_or_default();
     let words = [&summary.run.suite, &row.group.key, row.phase, role, row.op()];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    Some(Tracked { name: words.join(" "), metric, value })
+    let trials = row.group.count_trials(metric);
+    Some(Tracked { name: words.join(" "), metric, value, trials })
 }
 
 #[cfg(test)]
@@ -146,6 +149,16 @@ mod tests {
         let json: Value = serde_json::from_slice(&bencher(&one).unwrap()).unwrap();
         let measures = json.as_object().unwrap().values().next().unwrap().as_object().unwrap();
         assert!(measures.values().all(|measure| measure.get("lower_value").is_none()));
+    }
+
+    #[test]
+    fn void_figures_are_not_tracked() {
+        let count = |fixture: &Fixture| figures(&fixture.summary()).len();
+        let mut fixture = Fixture::with_trials(4);
+        let valid = count(&fixture);
+        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
+        worker.description.debug_build = true;
+        assert!(count(&fixture) < valid && count(&fixture) > 0);
     }
 
     #[test]

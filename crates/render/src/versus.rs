@@ -3,6 +3,7 @@
 pub mod classes;
 pub mod explanation;
 
+use crate::format::format_count;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
@@ -370,7 +371,7 @@ fn ratio(ratio: f64) -> String {
 /// A figure in its unit.
 pub fn figure(unit: &str, value: f64) -> String {
     match unit {
-        "1/s" => units::group_digits(value.max(0.0).round() as u64),
+        "1/s" => format_count(value.max(0.0)),
         "ns" => units::duration(value.max(0.0) as u64),
         "B" => units::bytes(value.max(0.0) as u64),
         "%" => format!("{} %", units::si(value)),

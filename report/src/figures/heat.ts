@@ -24,11 +24,12 @@ interface Map {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
-  // Kinds are those of this role: a closed loop has no response times.
-  const roleHeats = view.model.data.heats.filter((heat) => heat.phase === view.work.phase && heat.role === role.value);
+  const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
+  // Kinds are those of these cases: a closed loop has no response times.
+  const isShown = (heat: Heat) => heat.phase === view.work.phase && heat.role === role.value && cases.some((one) => one.index === heat.group);
+  const roleHeats = view.model.data.heats.filter(isShown);
   const kinds = [...new Set(roleHeats.map((heat) => heat.kind))];
   const kind = createControl(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
-  const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const maps = cases.flatMap((one) =>
     roleHeats.filter((heat) => heat.group === one.index && heat.kind === kind.value && heat.columns > 2)
       .map((heat) => ({ engine: one.engine, heat })));

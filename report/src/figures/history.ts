@@ -3,9 +3,9 @@
 
 import { createControl, type Drawing, type Figure } from "../drawing";
 import { formatBytes, formatDuration, formatValue, NONE, formatRatio, formatSi } from "../format";
-import { unique } from "../model";
+import { engineId, unique } from "../model";
 import type { History, HistoryStep, VersionSeries } from "../versions";
-import type { View } from "../view";
+import { isFirstChosen, type View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 
 export const history: Figure = { name: "history", draw };
@@ -29,7 +29,8 @@ export function formatStep(step: HistoryStep | null | undefined): string | undef
 
 function versionsPanel(view: View, one: History, series: VersionSeries): BarPanel {
   const bars = one.versions.flatMap((version, at): BarPanel["bars"] => {
-    const engine = view.model.engines.find((engine) => engine.id.startsWith(`${version.label}/`));
+    const info = view.model.data.summary.engines.find((info) => info.label === version.label);
+    const engine = info && view.model.engines.find((engine) => engine.id === engineId(info));
     const value = series.values[at];
     if (engine == null || value?.value == null) return [];
     const range: [number, number] | null = value.min != null && value.max != null ? [value.min, value.max] : null;
@@ -41,8 +42,7 @@ function versionsPanel(view: View, one: History, series: VersionSeries): BarPane
 
 function draw(view: View): Drawing | null {
   const histories = view.model.data.summary.history ?? [];
-  const first = view.model.works.find((work) => !work.drive);
-  if (histories.length === 0 || first?.id !== view.work.id) return null;
+  if (histories.length === 0 || !isFirstChosen(view, (work) => !work.drive)) return null;
   const names = unique(histories.flatMap((one) => one.figures.map((series) => (RATES.includes(series.figure) ? "rate" : series.figure))));
   const figure = createControl(view, "history.figure", "figure", names.map((name) => ({ value: name, label: name })), "rate");
   const isShown = (series: VersionSeries) => (figure.value === "rate" ? RATES.includes(series.figure) : series.figure === figure.value);

@@ -6,7 +6,7 @@ import { formatBytes, formatDuration, NONE, formatRatio, formatSi } from "../for
 import { expectedEngines, findGaps } from "../gaps";
 import { costMetric, roleOps, rateMetric, tailMetric, threadsText, unique, type Case, type Work } from "../model";
 import { searchMarks, targetPercentiles, phaseSearch, searchNote } from "../search";
-import type { View } from "../view";
+import { isFirstChosen, type View } from "../view";
 import { lineChart, metricPoint, axisValues, type LinePanel } from "./lines";
 
 export const memory: Figure = { name: "memory", draw };
@@ -20,7 +20,7 @@ function draw(view: View): Drawing | null {
   // The figure has all sizes of the workload, and is drawn once, with the first of them.
   const isSibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate && work.volume === view.work.volume && work.tier === view.work.tier;
   const family = view.model.works.filter(isSibling);
-  if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
+  if (view.work.load || family.length < 2 || !isFirstChosen(view, isSibling)) return null;
   const engineIds = new Set(view.engines.map((engine) => engine.id));
   const ownFirst = (one: Case) => Number(one.work.part === view.work.part);
   const cases = view.model.cases.filter((one) => isSibling(one.work) && engineIds.has(one.engine.id)).sort((a, b) => ownFirst(b) - ownFirst(a));

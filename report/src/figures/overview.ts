@@ -4,8 +4,8 @@
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import { formatDuration, formatValue, NONE, formatSi } from "../format";
 import { barGaps, expectedEngines, findGaps } from "../gaps";
-import { costMetric, latencyOps, metricRange, rateMetric, tailMetric, threadsText, type Case } from "../model";
-import { rateLabel, tailLabel } from "../phrases";
+import { costMetric, isScheduled, latencyOps, metricRange, rateMetric, tailMetric, threadsText, type Case } from "../model";
+import { flawNote, rateLabel, tailLabel } from "../phrases";
 import type { Metric } from "../data";
 import { threadCounts, type View } from "../view";
 import { barChart } from "./bars";
@@ -37,9 +37,12 @@ function chartedFigures(view: View): Shown[] {
   const rateFigure = (role: string): Shown => ({ title: rateLabel(view, role), read: (one) => rateMetric(one, role), format: formatSi, rate: role });
   const tailFigures = (role: string, tail: string, tailName: string): Shown[] => latencyOps(view.cases, role).map((op) => (
     { title: tailLabel(view, role, tailName, op), read: (one) => tailMetric(one, role, tail, op), format: formatDuration, rate: null }));
+  // The rate of a schedule is no engine's; how long it took to answer is.
+  const mainFigures = (role: string) => (isScheduled(view.cases, role) ? tailFigures(role, "p99", "p99") : [rateFigure(role)]);
   const [first = "", second] = view.work.roles;
-  const all = second == null ? [rateFigure(first), ...tailFigures(first, "p99", "p99"), ...tailFigures(first, "p99_9", "p99.9")]
-    : [rateFigure(first), rateFigure(second), ...tailFigures(first, "p99", "p99")];
+  const tails = isScheduled(view.cases, first) ? [] : tailFigures(first, "p99", "p99");
+  const all = second == null ? [...mainFigures(first), ...tails, ...tailFigures(first, "p99_9", "p99.9")]
+    : [...mainFigures(first), ...mainFigures(second), ...tails];
   return all.slice(0, CHARTS);
 }
 
@@ -51,7 +54,7 @@ function draw(view: View): Drawing | null {
   const several = counts.length > 1, dotted = cases.some((one) => one.group.trials.length > 1);
   return {
     title: several ? "At a glance, by threads" : "At a glance",
-    note: `Better: higher rates, lower ${view.work.load ? "amplification" : "latency"}. ${trialsNote(view)}${several && dotted ? ", each a dot" : ""}.`,
+    note: `Better: higher rates, lower ${view.work.load ? "amplification" : "latency"}. ${trialsNote(view)}${several && dotted ? ", each a dot" : ""}.${flawNote(view)}`,
     whiskers: true,
     chart: (width, theme) => {
       if (several) return lineChart(charted.map((one) => threadsPanel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");

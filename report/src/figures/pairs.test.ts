@@ -1,7 +1,7 @@
 // The axis of pairs, and the texts of verdicts.
 
 import { describe, expect, test } from "vitest";
-import { formatInterval, verdictSign, formatVerdict, type PairedFigure } from "../paired";
+import { formatInterval, formatRatioOf, verdictSign, formatVerdict, type PairedFigure } from "../paired";
 import { convergence } from "../judge";
 import type { Engine } from "../model";
 import { stripHeight, pairScale } from "./strips";
@@ -13,7 +13,7 @@ const engine: Engine = {
 const createFigure = (ratios: number[], low: number | null, high: number | null, more: Partial<PairedFigure["relative"]> = {}): PairedFigure => {
   const pairs = ratios.map((ratio, at) => ({ trial: at + 1, ratio }));
   const relative = { base: "a", ratio: ratios[0] ?? 1, low, high, verdict: "different", decided: true, more_pairs: null, reason: null, ...more } as const;
-  return { engine, base: "a", question: "Ops/s", relative, pairs, course: convergence(pairs) };
+  return { engine, base: "a", question: "Ops/s", direction: "higher", relative, pairs, course: convergence(pairs) };
 };
 
 describe("the axis of pairs", () => {
@@ -40,10 +40,21 @@ describe("the axis of pairs", () => {
     expect(pairScale([]).at(1)).toBeGreaterThan(0);
   });
 
+  test("has no place for a rate of 0", () => {
+    const scale = pairScale([createFigure([0], null, null, { reason: "a value of 0 has no ratio" }), createFigure([2], 1.5, 3)]);
+    expect(Number.isFinite(scale.at(2))).toBe(true);
+  });
+
   test("has room for many pairs", () => {
     expect(stripHeight(createFigure([1, 1], null, null))).toBe(26);
     expect(stripHeight(createFigure(Array.from({ length: 32 }, () => 1), null, null))).toBe(74);
   });
+});
+
+test("what is not judged has no ratio, and less time is better", () => {
+  const void_ = createFigure([2, 2, 2, 2], null, null, { verdict: "spread_unknown", decided: false, reason: "void: debug-build" });
+  expect([formatRatioOf(void_), formatVerdict(void_)]).toEqual(["–", "not judged: void: debug-build"]);
+  expect(verdictSign({ ...createFigure([0.8], 0.7, 0.9), direction: "lower" })).toBe("▶");
 });
 
 test("a verdict is in the program's words", () => {

@@ -8,7 +8,7 @@ import { legendMark } from "../filters";
 import { NONE } from "../format";
 import { unique } from "../model";
 import {
-  formatFineRatio, pairedFigures, questionLabel, formatInterval, verdictSign, formatVerdict, type PairedFigure,
+  formatFineRatio, formatRatioOf, pairedFigures, questionLabel, formatInterval, verdictSign, formatVerdict, type PairedFigure,
 } from "../paired";
 import { threadCounts, equalityShare, type View } from "../view";
 import { drawAxis, drawConvergence, hasCourses, stripHeight, pairsPicture, pairScale, drawStrip, type Scale } from "./strips";
@@ -54,7 +54,7 @@ function draw(view: View): Drawing | null {
       words: 4,
       rows: all.map((one) => [
         one.engine.name, one.base, one.question, formatVerdict(one),
-        formatFineRatio(one.relative.ratio), formatInterval(one),
+        formatRatioOf(one), formatInterval(one),
         one.pairs.length > 0 ? String(one.pairs.length) : NONE,
         one.pairs.map((pair) => formatFineRatio(pair.ratio)).join(", "),
       ]),
@@ -104,7 +104,7 @@ function pairRow(one: PairedFigure, name: Child[], courses: boolean, scale: Scal
     h("th", { scope: "row" }, ...name),
     h("td", { class: "plot" }, drawStrip(one, scale, theme)),
     courses ? h("td", { class: "convergence" }, drawConvergence(one, stripHeight(one), theme) ?? NONE) : null,
-    h("td", { class: "number ratio" }, sign, `${formatFineRatio(relative.ratio)}×`),
+    h("td", { class: "number ratio" }, sign, formatRatioOf(one)),
     h("td", { class: "number range" }, formatInterval(one)),
     h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, formatVerdict(one)));
 }

@@ -15,6 +15,7 @@ test("a distance to the best says how sure it is, as on the terminal", () => {
   const format = (verdict: Standing["verdict"], low: number | null) =>
     formatBehind({ verdict, ratio_to_best: 1.31, ratio_to_best_low: low } as Standing);
   expect((["base", "different", "not_distinguishable"] as const).map((verdict) => format(verdict, 0.9))).toEqual(["", "1.31×", "~"]);
+  expect(formatBehind({ verdict: "not_distinguishable", decided: true, ratio_to_best: 1.01, ratio_to_best_low: 0.99 } as Standing)).toBe("equal");
   expect((["not_distinguishable", "spread_unknown"] as const).map((verdict) => format(verdict, null))).toEqual(["1.31×?", "1.31×?"]);
   expect(formatBehind({ verdict: "spread_unknown", ratio_to_best: null } as Standing)).toBe("");
 });

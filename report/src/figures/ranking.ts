@@ -144,7 +144,7 @@ function latencyColumns(view: View, ranking: Ranking | null): Tail[] {
   const groups = new Set((view.model.data.summary.rankings ?? [])
     .filter((one) => one.phase === ranking.phase && one.role === role && one.setting === ranking.setting && one.part === ranking.part && one.threads === ranking.threads)
     .flatMap((one) => one.standings.map((standing) => standing.group)));
-  const cases = view.model.cases.filter((one) => groups.has(one.index) && one.work.phase === ranking.phase && !one.load);
+  const cases = view.model.cases.filter((one) => groups.has(one.index) && one.work.phase === ranking.phase && !one.load && one.group.void == null);
   const ops = latencyOps(cases, role);
   return ops.slice(0, TAILS_MAX).map((op) => ({
     title: op == null ? "p99" : `${op} p99`,
@@ -159,9 +159,10 @@ const formatFigure = (ranking: Ranking, value: number): string => formatValue(va
 const formatRank = (standing: Standing): string =>
   `${standing.rank ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
 
-/** Returns how many times behind the best: `1.31×`, `~`, and `1.31×?` with too few trials. */
-export function formatBehind({ verdict, ratio_to_best: behind, ratio_to_best_low: low }: Standing): string {
+/** Returns how many times behind the best: `1.31×`, `equal`, `~`, and `1.31×?` with too few trials. */
+export function formatBehind({ verdict, decided, ratio_to_best: behind, ratio_to_best_low: low }: Standing): string {
   if (verdict === "base" || behind == null) return "";
+  if (verdict === "not_distinguishable" && decided) return "equal";
   if (verdict === "not_distinguishable" && low != null) return "~";
   return `${formatRatio(behind)}×${verdict === "different" ? "" : "?"}`;
 }

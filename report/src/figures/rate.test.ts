@@ -15,7 +15,7 @@ function draw(parts: string[]) {
     return { index, engine, work, threads: 1, swept: null, load: null, run, group: { trials: [{ trial: 1, done: true }] } };
   });
   const model = { data: { summary: { search: null, groups: [] } }, works, cases, engines: [engine] };
-  const view = { model, work: works[0], cases: cases.slice(0, 1), engines: [engine], inside: {}, choice: { engines: [] } };
+  const view = { model, work: works[0], cases: cases.slice(0, 1), engines: [engine], inside: {}, choice: { engines: [], questions: [], parts: [], works: [] } };
   return rate.draw(view as unknown as View);
 }
 

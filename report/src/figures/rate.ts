@@ -5,7 +5,7 @@ import { formatDuration, NONE, formatOwnThreads, formatSi } from "../format";
 import { expectedEngines, findGaps, NOT_HERE, type Gap } from "../gaps";
 import { engineId, findMetric, roleOps, findRole, unique, type Case, type Work } from "../model";
 import { searchMarks, phaseSearch, searchNote } from "../search";
-import type { View } from "../view";
+import { isFirstChosen, type View } from "../view";
 import { lineChart, metricPoint, axisValues, type LinePanel } from "./lines";
 
 export const rate: Figure = { name: "rate", draw };
@@ -31,7 +31,7 @@ function draw(view: View): Drawing | null {
   // The figure has all rates of the workload, and is drawn once, with the first of them.
   const isSibling = (work: Work) => work.family === view.work.family && work.means === view.work.means && work.volume === view.work.volume && work.part === view.work.part;
   const works = view.model.works.filter(isSibling);
-  if (works.length < 2 || works[0]?.id !== view.work.id) return null;
+  if (works.length < 2 || !isFirstChosen(view, isSibling)) return null;
   const engines = new Set(view.engines.map((engine) => engine.id));
   const all = view.model.cases.filter((one) => isSibling(one.work) && engines.has(one.engine.id));
   const counts = unique(all.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);

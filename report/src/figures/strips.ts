@@ -7,7 +7,7 @@ import { formatRatio } from "../format";
 import type { Interval } from "../judge";
 import { formatCoordinate, truncate } from "../layout";
 import { unique } from "../model";
-import { formatFineRatio, figureColour, formatInterval, verdictSign, formatVerdict, type PairedFigure } from "../paired";
+import { formatFineRatio, formatRatioOf, figureColour, formatInterval, verdictSign, formatVerdict, type PairedFigure } from "../paired";
 
 export interface Scale {
   /** The ends of the axis. */
@@ -34,8 +34,9 @@ const KNOWN = 0.9;
 /** Returns an axis that holds 1, all pairs, and most intervals. */
 export function pairScale(paired: PairedFigure[]): Scale {
   const figureRatios = ({ relative, pairs }: PairedFigure) =>
-    [relative.ratio, ...pairs.map((pair) => pair.ratio)];
-  const dots = paired.flatMap(figureRatios);
+    [...(relative.reason ? [] : [relative.ratio]), ...pairs.map((pair) => pair.ratio)];
+  // A rate of 0 has no place on the axis.
+  const dots = paired.flatMap(figureRatios).filter((ratio) => ratio > 0);
   const lows = paired.flatMap(({ relative }) => relative.low ?? []).sort((a, b) => b - a);
   const highs = paired.flatMap(({ relative }) => relative.high ?? []).sort((a, b) => a - b);
   const knownEnd = (list: number[]) => list[Math.floor(list.length * KNOWN)] ?? list.at(-1) ?? 1;
@@ -108,12 +109,12 @@ export function drawStrip(one: PairedFigure, scale: Scale, theme: Theme): SVGEle
   const ratios = pairs.map((pair) => formatFineRatio(pair.ratio)).join(", ") || "not known";
   const subject = `${one.engine.name} over ${one.base}, ${one.question}`;
   const mean = { stroke: theme.text, "stroke-width": "2.4", class: "mean" };
-  return createStrip(height, `${subject}: ${formatFineRatio(relative.ratio)}, interval ${formatInterval(one)}`,
+  return createStrip(height, `${subject}: ${formatRatioOf(one)}, interval ${formatInterval(one)}`,
     svg("desc", {}, `Its pairs in order: ${ratios}`),
     ...scale.ticks.map((tick) =>
       verticalLine(tick, 0, height, { stroke: tick === 1 ? theme.faint : theme.grid })),
     ...drawInterval(one, scale, theme, height), ...dots,
-    verticalLine(relative.ratio, middle - 6, middle + 6, mean));
+    ...(relative.reason ? [] : [verticalLine(relative.ratio, middle - 6, middle + 6, mean)]));
 }
 
 const hasCourse = (course: Interval[]): boolean => course.length > 1;
@@ -161,7 +162,7 @@ export function pairsPicture(paired: PairedFigure[], scale: Scale, theme: Theme)
   const drawRow = (one: PairedFigure): SVGElement[] => {
     const top = y, height = stripHeight(one), base = top + height / 2 + 4;
     y += height + 4;
-    const value = `${verdictSign(one)} ${formatFineRatio(one.relative.ratio)}×`;
+    const value = `${verdictSign(one)} ${formatRatioOf(one)}`;
     const label = `${value} (${formatInterval(one)}), ${formatVerdict(one)}`;
     return [
       text(8, base, truncate(one.engine.name, 18)),

@@ -25,7 +25,7 @@ interface Drawn {
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "tails"), role = roleControl(view, "tails");
   const cases = casesAtThreads(view, threads).filter((one) => !one.engine.loadGenerator);
-  const heats = view.model.data.heats.filter((heat) => heat.phase === view.work.phase && heat.role === role.value && heat.columns > 2);
+  const heats = view.model.data.heats.filter((heat) => heat.phase === view.work.phase && heat.role === role.value && heat.columns > 2 && cases.some((one) => one.index === heat.group));
   // In an open loop latencies start at the scheduled time.
   const kind = heats.some((heat) => heat.kind === "response") ? "response" : "service";
   const maps = cases.flatMap((one) => heats.filter((heat) => heat.group === one.index && heat.kind === kind).map((heat) => ({ engine: one.engine, heat })));

@@ -4,6 +4,7 @@ import { RANGES, formatDirection, createControl, nonEmptyTexts, trialsNote, type
 import { formatValue, NONE, formatOwnThreads, formatSi } from "../format";
 import { expectedEngines, findGaps } from "../gaps";
 import { metricRange, rateMetric, type Engine } from "../model";
+import { flawNote } from "../phrases";
 import { publishedEnds, studySource, formatPublished } from "../study";
 import { threadCounts, type View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
@@ -29,7 +30,7 @@ function draw(view: View): Drawing | null {
   const single = threads.length === 1;
   return {
     title: single ? "Throughput" : "Throughput against threads",
-    note: `Ops/s, ${formatDirection("higher")}; median of ${trialsNote(view)}.${source}`,
+    note: `Ops/s, ${formatDirection("higher")}; median of ${trialsNote(view)}.${source}${flawNote(view)}`,
     how: nonEmptyTexts(RANGES, drive, floor),
     controls: single ? [] : [scale],
     whiskers: true,
@@ -49,7 +50,7 @@ function draw(view: View): Drawing | null {
           metric?.value == null ? metric?.missing ?? NONE : formatValue(metric.value, "1/s"),
           range ? `${formatSi(range[0])} to ${formatSi(range[1])}` : NONE,
           String(metric?.n ?? 0),
-          formatRelative(row.relative),
+          formatRelative(row.open_loop ? null : row.relative),
         ];
       })), ...otherRows(list)],
     }),

@@ -87,7 +87,8 @@ function spotGaps(view: View, cases: Case[], price: Price, role: string): Gap[] 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "tradeoff");
-  const cases = view.cases.filter((one) => !one.engine.loadGenerator);
+  // A void figure beats nothing.
+  const cases = view.cases.filter((one) => !one.engine.loadGenerator && one.group.void == null);
   const { prices: kinds, why } = comparablePrices(cases);
   const prices = kinds.flatMap((price) => (price.byOp ? latencyOps(cases, role.value).map((op): Price =>
     ({ ...price, title: op == null ? price.title : `${op} ${price.title}`, read: (one, role) => price.read(one, role, op) })) : [price]));

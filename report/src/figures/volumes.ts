@@ -7,7 +7,7 @@ import { NONE, formatOwnThreads, formatSi } from "../format";
 import { barGaps } from "../gaps";
 import { findMetric, metricRange, rateMetric, findRole, unique, type Case, type Work } from "../model";
 import { roundUp } from "../layout";
-import type { View } from "../view";
+import { isFirstChosen, type View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { formatRelative } from "./board";
 
@@ -35,7 +35,7 @@ function draw(view: View): Drawing | null {
   // The figure has all volumes of the workload, and is drawn once, with the first of them.
   const family = volumeSiblings(view.model.works, view.work);
   const volumeNames = unique(family.flatMap((work) => work.volume ?? []));
-  if (view.work.drive || volumeNames.length < 2 || family[0]?.id !== view.work.id) return null;
+  if (view.work.drive || volumeNames.length < 2 || !isFirstChosen(view, (work) => family.includes(work))) return null;
   const engineIds = new Set(view.engines.filter((engine) => !engine.loadGenerator).map((engine) => engine.id));
   const cases = view.model.cases.filter((one) => family.includes(one.work) && engineIds.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);

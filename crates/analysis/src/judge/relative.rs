@@ -21,14 +21,13 @@ impl RelativeTo {
         let medians = || Some(metric.value? / base.value.filter(|value| *value > 0.0)?);
         let ratio = ratio.or_else(medians);
         let reason = reason.filter(|_| decision == Verdict::NotComparable);
-        let open = [Verdict::Undecided, Verdict::TooFew, Verdict::NotComparable];
         Some(Self {
             base: base_name.to_owned(),
             ratio: ratio?,
             low: ratio_low,
             high: ratio_high,
             verdict,
-            decided: !open.contains(&decision),
+            decided: decision.is_decided(),
             more_pairs: more,
             reason,
         })

@@ -80,7 +80,7 @@ fn cell(
     match metric.and_then(|metric| Some((metric, metric.value?))) {
         Some((metric, value)) => {
             let mut text = (format::figure_format(figure.definition).text)(value);
-            if let Some(fate) = group.describe_missing_figures(metric.n) {
+            if let Some(fate) = group.describe_missing_figures(Some(metric)) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
             let flaw = source.validity.and_then(Validity::flaw);
@@ -98,7 +98,7 @@ fn cell(
 
 /// Returns what became of the engine, in a word or by a note.
 fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> String {
-    if let Some(fate) = group.describe_missing_figures(0) {
+    if let Some(fate) = group.describe_missing_figures(None) {
         return match fate.split_once(" (0 of ") {
             Some((word, _)) if word.chars().count() <= 12 => word.to_owned(),
             _ => format!("- {}", notes.mark(&format!("{} {fate}", group.label))),

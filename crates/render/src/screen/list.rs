@@ -47,12 +47,12 @@ pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Defi
         return "-".to_owned();
     };
     match metric.value {
-        Some(value) if group.describe_missing_figures(metric.n).is_some() => {
-            format!("{} {}/{}", format(value), metric.n, group.trials.len())
+        Some(value) if group.describe_missing_figures(Some(metric)).is_some() => {
+            format!("{} {}/{}", format(value), group.count_trials(metric), group.trials.len())
         }
         Some(value) => format(value),
         None => {
-            let fate = group.describe_missing_figures(0);
+            let fate = group.describe_missing_figures(None);
             let fate = fate.as_deref().and_then(|fate| fate.split(" (").next());
             fate.map_or_else(|| "-".to_owned(), |fate| cut(fate, 12))
         }
@@ -65,7 +65,7 @@ pub(super) fn engine_outcomes(contest: &Contest<'_>, room: usize) -> Part {
     let line = |label: &&str| {
         let has_label = |group: &&&Group| group.label == **label;
         let groups = || contest.groups.iter().filter(has_label);
-        let fate = groups().find_map(|group| group.describe_missing_figures(0))?;
+        let fate = groups().find_map(|group| group.describe_missing_figures(None))?;
         let message = groups().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
         let message = message.map_or_else(String::new, |message| format!(": {message}"));
         Some(sentence(None, "", &format!("{} {fate}{message}", contest.name(label)), FATE_LINES))
@@ -107,9 +107,10 @@ const DRIVE: [DriveColumn; 13] = [
     ("spread %", Side::Right, |row| format_spread(row.metric(&c::OPS_PER_S))),
     (OVER_VOLUME, Side::Right, |row| ratio_cell(row.relative_volume())),
     ("MB/s", Side::Right, |row| {
-        let both = row.value(&c::OPS_PER_S).zip(row.block_bytes());
-        let bytes = both.map(|(iops, block)| iops * block as f64 / 1e6);
-        bytes.map_or_else(|| "-".to_owned(), ratio)
+        // The blocks of a trace differ, and discards move no bytes.
+        let moved = row.metrics.value(&c::USER_BYTES_PER_S).filter(|bytes| *bytes > 0.0);
+        let blocks = || Some(row.value(&c::OPS_PER_S)? * row.block_bytes()? as f64);
+        moved.or_else(blocks).map_or_else(|| "-".to_owned(), |bytes| ratio(bytes / 1e6))
     }),
     ("p50 us", Side::Right, |row| latency(row, &c::SERVICE_P50)),
     ("p99 us", Side::Right, |row| latency(row, &c::SERVICE_P99)),

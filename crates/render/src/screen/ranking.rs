@@ -8,12 +8,19 @@ use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::lists::{group_equal, has_several, unique};
 use kvdyno_analysis::judge::ranking::{Question, Ranking, Standing};
+use kvdyno_record::units;
 
 /// Columns of an engine's name.
 const NAME: usize = 20;
 
 /// Columns of a cell, at most.
 const CELL_MAX: usize = 12;
+
+/// Columns of a cell, at least: less is unreadable.
+const CELL_MIN: usize = 10;
+
+/// Questions that have room beside an engine's name.
+const QUESTIONS_MAX: usize = (COLUMNS_MAX - NAME) / CELL_MIN;
 
 /// Reasons that are shown below a setting; the rest is left to the table.
 const NOTES_MAX: usize = 3;
@@ -25,11 +32,14 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let classes = has_several(summary.rankings.iter().map(|ranking| ranking.durability));
     let mut part = Part::default();
     let mut left_out: Vec<String> = Vec::new();
+    let mut questions_left_out = 0;
     let of = if classes { " of the class" } else { "" };
     let aid =
         format!("Place, times behind the best{of}; =: tied there; ~: undecided; ?: below 4 trials");
     for (at, setting) in settings.iter().enumerate() {
-        let lines = block(setting, classes);
+        let mut questions = list_questions(setting);
+        let hidden = questions.split_off(questions.len().min(QUESTIONS_MAX));
+        let lines = block(setting, &questions, classes);
         let gap = usize::from(at > 0);
         // A setting is shown as a whole, except the first.
         if at > 0 && part.lines.len() + gap + lines.len() + 1 > room {
@@ -38,12 +48,16 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
         }
         part.lines.extend((0..gap).map(|_| Line::blank()));
         part.lines.extend(lines);
+        questions_left_out = questions_left_out.max(hidden.len());
     }
     let most = room.saturating_sub(1).max(2);
     let more = part.lines.len().saturating_sub(most);
     if more > 0 {
         part.lines.truncate(most);
         left_out.push(format!("{more} more rows"));
+    }
+    if questions_left_out > 0 {
+        left_out.push(units::pluralize(questions_left_out, "more question"));
     }
     part.lines.push(Line::plain(cut(&aid, COLUMNS_MAX)));
     left_out.push("intervals and other phases: --table ranking".to_owned());
@@ -73,10 +87,19 @@ fn title(
     }
 }
 
-/// A setting: its questions over its engines, in the order of reads where there are any.
-fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
+/// The questions of a setting, in their order.
+fn list_questions(rankings: &[&Ranking]) -> Vec<(Question, Option<String>)> {
     let mut questions = unique(rankings.iter().map(|one| (one.question, one.op.clone())));
     questions.sort_by_key(|(question, _)| *question);
+    questions
+}
+
+/// A setting: its questions over its engines, in the order of reads where there are any.
+fn block(
+    rankings: &[&Ranking],
+    questions: &[(Question, Option<String>)],
+    classes: bool,
+) -> Vec<Line> {
     let width = ((COLUMNS_MAX - NAME) / questions.len().max(1)).min(CELL_MAX);
     let line = |name: &str, cells: &[String]| {
         let cells: String = cells

@@ -10,6 +10,7 @@ use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow, data};
 use kvdyno_analysis::figures::lists::{group_equal, has_several};
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
+use kvdyno_analysis::figures::validity::ValidityWord;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::units;
 
@@ -279,7 +280,13 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }));
     }
     columns.push(right_column("ops/s", |row| {
-        figure(row.group, row.clients.map(|clients| clients.metrics), &c::OPS_PER_S)
+        let rate = figure(row.group, row.clients.map(|clients| clients.metrics), &c::OPS_PER_S);
+        let validity = row.clients.and_then(|clients| clients.role.validity.as_ref());
+        match validity.map(|validity| validity.word) {
+            Some(ValidityWord::Burst) => format!("{rate} burst"),
+            Some(ValidityWord::Void) => format!("{rate} void"),
+            Some(ValidityWord::Sustained) | None => rate,
+        }
     }));
     let title = if rated { "p99 us\n(open loop: response)" } else { "p99 us" };
     columns.push(right_column(title, |row| {

@@ -484,3 +484,11 @@ fn how_counts_are_judged_is_read_from_their_own_share() {
 fn false_alarms_are_never_none() {
     assert_eq!([0.03, 0.1, 1.26].map(expected_alarms), ["under 0.1", "about 0.1", "about 1.3"]);
 }
+
+#[test]
+fn rates_below_one_are_told_apart() {
+    assert_eq!(
+        [0.43, 0.33, 1.4, 1234.6].map(|rate| figure("1/s", rate)),
+        ["0.43", "0.33", "1.40", "1,235"]
+    );
+}

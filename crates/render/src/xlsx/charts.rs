@@ -11,7 +11,9 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::data;
 use kvdyno_analysis::figures::group::{Group, RoleRow};
+use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
+use kvdyno_record::units;
 use rust_xlsxwriter::{
     Chart, ChartFormat, ChartLine, ChartMarker, ChartSolidFill, ChartType, Color,
 };
@@ -181,11 +183,17 @@ impl Point {
 /// tells them apart. The load generator is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let drawn = || groups.iter().filter(|group| group.competes());
-    let parts: [fn(&Group) -> String; 4] = [
+    let parts: [fn(&Group) -> String; 5] = [
         |group| group.durability.as_str().to_owned(),
         data,
         |group| format!("{} RAM", group.ram()),
         |group| group.volume.clone().unwrap_or_default(),
+        // Points of a search for a rate differ in nothing else.
+        |group| {
+            let roles = group.runs.iter().flat_map(|run| &run.roles).filter(|role| role.open_loop);
+            let rates = roles.filter_map(|role| role.metrics.value(&c::OFFERED_OPS_PER_S));
+            unique(rates.map(|rate| format!("{} offered", units::rate(rate)))).join(" and ")
+        },
     ];
     let differ = parts.map(|part| {
         let mut all = drawn().map(part);
@@ -194,7 +202,7 @@ fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     });
     let name = |group: &Group| {
         let apart = parts.iter().zip(differ).filter(|(_, differ)| *differ);
-        let apart = apart.map(|(part, _)| part(group));
+        let apart = apart.map(|(part, _)| part(group)).filter(|text| !text.is_empty());
         std::iter::once(group.label.clone()).chain(apart).collect::<Vec<_>>().join(", ")
     };
     let mut names: Vec<String> = Vec::new();

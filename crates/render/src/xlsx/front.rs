@@ -27,10 +27,13 @@ const RANKING: &str = "Ranking";
 /// This sheet exists where a study stands beside the run.
 const PUBLISHED: &str = "Published";
 
+/// This sheet exists where a crew drove the servers.
+const RANKS: &str = "Ranks";
+
 /// This sheet exists where the suite claims anything.
 const CLAIMS: &str = "Claims";
 
-const SHEETS: [(&str, &str); 12] = [
+const SHEETS: [(&str, &str); 14] = [
     (
         "Charts",
         "throughput, p99 and cost over threads; their numbers are taken from the other sheets",
@@ -45,6 +48,8 @@ const SHEETS: [(&str, &str); 12] = [
          durability class, the geometric mean over pairs of trials, with its 99 % interval",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
+    ("Time", "where the time of each phase went"),
+    (RANKS, "what each worker of the crew got"),
     (DRIVE, "the figures of each job of the bare drive, and the limit of engines: Cost, share"),
     ("Latency percentiles", "of each operation, the median of the trials' own"),
     ("Series", "slice by slice"),
@@ -53,8 +58,8 @@ const SHEETS: [(&str, &str); 12] = [
 ];
 
 const ROWS: &str = "\
-In Load, Run and Cost a bold line stands for all trials (medians; of operations, errors and the
-backlog sums; of peaks the largest), its trials folded away below it. Counts and readings are as
+In Load, Run, Cost and Time a bold line stands for all trials (medians; of operations, errors and
+the backlog sums; of peaks the largest), its trials folded away below it. Counts and readings are as
 recorded; what follows from them is a formula. An empty cell was not measured, and the last column
 says why.";
 
@@ -82,6 +87,7 @@ pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet>
         RANKING => ranked,
         PUBLISHED => summary.study.is_some(),
         CLAIMS => !summary.claims.is_empty(),
+        RANKS => !summary.ranks.is_empty(),
         _ => true,
     };
     for (name, what) in SHEETS.into_iter().filter(|(name, _)| is_there(name)) {

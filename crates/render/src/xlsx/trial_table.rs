@@ -8,7 +8,7 @@ use crate::format::{self, Show};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::figures::lists::unique;
-use kvdyno_analysis::figures::metric::{Combine, Metric, Metrics};
+use kvdyno_analysis::figures::metric::{Combine, Metrics};
 use kvdyno_analysis::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use kvdyno_analysis::figures::trials::Trials;
 use kvdyno_analysis::stats::median;
@@ -160,7 +160,7 @@ impl Writer<'_, '_> {
             CellSource::OverBase(read) => return Cell::number(row.relative().and_then(read)),
             CellSource::Verdict => return Cell::text_or_empty(row.relative().map(verdict)),
             CellSource::Range(definition, end) => {
-                return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
+                return Cell::number(row.metric(definition).and_then(format::range).map(end));
             }
             CellSource::Figure(definition) | CellSource::Main(definition) => {
                 let combine = row.metric(definition).map_or(definition.combine, |m| m.combine);

@@ -49,11 +49,11 @@ pub(crate) struct Volume {
     )]
     pub(crate) filesystem: Option<At<Made>>,
     /// Further arguments of mkfs: `["-O", "^has_journal"]`. kvdyno refuses arguments that could
-    /// name another device. Default: none.
+    /// name another device. Not for `directory` or `raw`. Default: none.
     pub(crate) mkfs: Option<At<Vec<At<String>>>>,
-    /// Further mount options: `["data=writeback"]`. Default: none.
+    /// Further mount options: `["data=writeback"]`. Not for `directory` or `raw`. Default: none.
     pub(crate) mount: Option<At<Vec<At<String>>>>,
-    /// Discards the whole device before each load. Default: false.
+    /// Discards the whole device before each load. Only for `device`. Default: false.
     pub(crate) discard: Option<At<bool>>,
 }
 

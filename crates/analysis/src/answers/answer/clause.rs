@@ -2,10 +2,10 @@
 
 use super::words::Words;
 use crate::figures::group::{Group, RoleRow};
-use crate::figures::lists::list;
+use crate::figures::lists::{list, unique};
 use crate::figures::metric::Metric;
 use crate::figures::ratio::format_factor;
-use crate::figures::relative::{RelativeTo, Significance};
+use crate::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use kvdyno_record::units;
 
 const ONE_TRIAL: &str = "one trial: no spread known";
@@ -44,7 +44,7 @@ impl<'s> Standing<'s> {
             let missing = metric.and_then(|metric| metric.missing.clone());
             format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
         };
-        let fate = group.describe_missing_figures(figure.map_or(0, |figure| figure.metric.n));
+        let fate = group.describe_missing_figures(figure.map(|figure| figure.metric));
         Self { label, figure: figure.ok_or_else(why), fate }
     }
 }
@@ -74,6 +74,11 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             Comparison::Unsure(times, why) => {
                 format!("{best} {verb} {times} times as many {noun} per second as {other} ({why})")
             }
+            Comparison::Apart(why) => format!(
+                "{best} {verb} {} {noun} per second, {other} {}: {NOT_COMPARABLE} ({why})",
+                figure.format_spread(),
+                other_figure.format_spread()
+            ),
         },
         several if several.iter().all(|(_, other_figure)| is_same(figure, other_figure)) => {
             let is_equal = |other| matches!(compare(figure, other), Comparison::Equal);
@@ -161,6 +166,8 @@ enum Comparison {
     Times(String),
     /// The factor, and why it is uncertain.
     Unsure(String, String),
+    /// Why the two are not comparable.
+    Apart(String),
 }
 
 impl Comparison {
@@ -181,6 +188,9 @@ fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
         return Comparison::Unsure(format_factor(ratio, ratio), "no trials to compare".to_owned());
     };
     let ratio = relative.ratio;
+    if let Some(why) = relative.reason {
+        return Comparison::Apart(why);
+    }
     match relative.verdict {
         Significance::NotDistinguishable if relative.decided => Comparison::Equal,
         Significance::NotDistinguishable => Comparison::Undecided,
@@ -205,8 +215,8 @@ fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
 /// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; undecided against C and D`.
 fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
     let (mut times, mut equal, mut undecided) = (vec![], vec![], vec![]);
-    let (mut unsure, mut idle) = (vec![], vec![]);
-    let mut reasons: Vec<String> = Vec::new();
+    let (mut unsure, mut idle, mut apart) = (vec![], vec![], vec![]);
+    let (mut reasons, mut obstacles) = (Vec::new(), Vec::new());
     for (label, other) in others {
         match compare(best, other) {
             Comparison::Equal => equal.push((*label).to_owned()),
@@ -217,14 +227,19 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
                 unsure.push(format!("{more} times {label}"));
                 reasons.push(why);
             }
+            Comparison::Apart(why) => {
+                apart.push((*label).to_owned());
+                obstacles.push(why);
+            }
         }
     }
-    reasons.dedup();
+    let join = |whys: Vec<String>| format!(" ({})", unique(whys).join("; "));
     let clauses = [
         (times, String::new(), String::new()),
-        (unsure, String::new(), format!(" ({})", reasons.join("; "))),
+        (unsure, String::new(), join(reasons)),
         (equal, "equal to ".to_owned(), String::new()),
         (undecided, "undecided against ".to_owned(), String::new()),
+        (apart, "not comparable with ".to_owned(), join(obstacles)),
         (idle, String::new(), ": none".to_owned()),
     ];
     let clauses = clauses.into_iter().filter(|(labels, ..)| !labels.is_empty());

@@ -8,7 +8,7 @@ use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::job::drive_words;
 use crate::figures::lists::{group_equal, has_several};
 use crate::figures::ratio::format_factor;
-use crate::figures::relative::{RelativeTo, Significance};
+use crate::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use crate::judge::claim::{ClaimPoint, ClaimVerdict, Claimed};
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test};
 use kvdyno_record::operations::OpInfo;
@@ -159,7 +159,10 @@ fn rate_unit(role: &RoleRow) -> String {
 
 /// `, 2.1x disk (2.0 to 2.2)`: against the first volume.
 fn describe_ratio(relative: &RelativeTo) -> String {
-    let RelativeTo { base, ratio, low, high, verdict, decided, .. } = relative;
+    let RelativeTo { base, ratio, low, high, verdict, decided, reason, .. } = relative;
+    if let Some(why) = reason {
+        return format!(", {NOT_COMPARABLE} with {base} ({why})");
+    }
     match verdict {
         Significance::Base => String::new(),
         Significance::NotDistinguishable if *decided => format!(", equal to {base}"),
@@ -191,20 +194,22 @@ mod tests {
 
     #[test]
     fn a_ratio_to_the_first_volume_tells_how_sure_it_is() {
-        let words = |verdict, interval: Option<(f64, f64)>, decided| {
+        let words = |verdict, interval: Option<(f64, f64)>, decided, why: Option<&str>| {
             let (low, high) = interval.unzip();
-            let (base, more_pairs, reason) = ("disk".to_owned(), None, None);
+            let (base, more_pairs, reason) = ("disk".to_owned(), None, why.map(str::to_owned));
             let relative =
                 RelativeTo { base, ratio: 2.1, low, high, verdict, decided, more_pairs, reason };
             describe_ratio(&relative)
         };
         let ends = Some((0.9, 2.2));
-        assert_eq!(words(Significance::Base, None, true), "");
-        assert_eq!(words(Significance::Different, ends, true), ", 2.1x disk (0.90 to 2.2)");
-        assert_eq!(words(Significance::NotDistinguishable, ends, true), ", equal to disk");
-        let open = words(Significance::NotDistinguishable, ends, false);
+        assert_eq!(words(Significance::Base, None, true, None), "");
+        assert_eq!(words(Significance::Different, ends, true, None), ", 2.1x disk (0.90 to 2.2)");
+        assert_eq!(words(Significance::NotDistinguishable, ends, true, None), ", equal to disk");
+        let open = words(Significance::NotDistinguishable, ends, false, None);
         assert_eq!(open, ", 2.1x disk (0.90 to 2.2: undecided)");
-        let few = words(Significance::SpreadUnknown, None, false);
+        let few = words(Significance::SpreadUnknown, None, false, None);
         assert_eq!(few, ", 2.1x disk (too few trials to be sure)");
+        let void = words(Significance::SpreadUnknown, None, false, Some("void: debug-build"));
+        assert_eq!(void, ", not comparable with disk (void: debug-build)");
     }
 }

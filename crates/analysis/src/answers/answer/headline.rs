@@ -12,7 +12,7 @@ use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::{group_equal, list, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::ratio::format_factor;
-use crate::figures::relative::{RelativeTo, Significance};
+use crate::figures::relative::{NOT_COMPARABLE, RelativeTo, Significance};
 use crate::figures::sweep;
 use crate::judge::claim::Claimed;
 use kvdyno_record::units;
@@ -90,7 +90,11 @@ fn join_leaders(leaders: Vec<(String, String)>) -> String {
 fn format_fates(figures: &Figures) -> Option<String> {
     let groups = figures.groups.iter().filter(|group| group.competes());
     let fate = |group: &Group| {
-        Some(format!("{} {}", title(&figures.engines, group), group.describe_missing_figures(0)?))
+        Some(format!(
+            "{} {}",
+            title(&figures.engines, group),
+            group.describe_missing_figures(None)?
+        ))
     };
     let mut fates = unique(groups.filter_map(fate));
     fates.truncate(FATES_MAX);
@@ -161,7 +165,7 @@ impl<'s> Setting<'s> {
         if chosen.iter().any(|group| group.is_counted()) {
             let counted = |group: &'s Group| Some(&group.run(phase)?.metrics);
             let entrants = self.rank_entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
-            return line("", &entrants, "instructions/op", None);
+            return format_line("", &entrants, "instructions/op", None);
         }
         let several = run.roles.len() > 1;
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
@@ -180,7 +184,7 @@ impl<'s> Setting<'s> {
             let entrants = self.rank_entrants(&chosen, metrics, &c::OPS_PER_S);
             let threads = (!several).then(|| sweep::format_threads(row.threads));
             let p99 = p99(entrants.first()?.name, &rows, false);
-            line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
+            format_line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
                 match &p99 {
                     Some(p99) if several => format!("{text}, {p99}"),
                     Some(p99) => format!("{text}; {p99}"),
@@ -204,7 +208,7 @@ impl<'s> Setting<'s> {
             (&c::RECORDS_PER_S, "records/s loaded")
         };
         let entrants = self.rank_entrants(&loads, metrics, figure);
-        Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))
+        Some(format!("{}{}", self.prefix("", ": "), format_line("", &entrants, unit, None)?))
     }
 
     /// The conditions that distinguish the phase from others of the run, then `end`.
@@ -251,7 +255,7 @@ impl<'s> Setting<'s> {
                 .is_some_and(|run| run.roles.iter().any(|role| role.metrics.has_values()))
         };
         let fate = |group: &&Group| {
-            let fate = group.describe_missing_figures(0)?;
+            let fate = group.describe_missing_figures(None)?;
             let word = fate.split(" (0 of ").next().unwrap_or(&fate);
             Some(format!("{} {word}", self.name(group)))
         };
@@ -274,24 +278,15 @@ struct Entrant<'g> {
     value: f64,
 }
 
-/// The lead of the best over another, as all tables compute it.
-struct Lead {
-    ratio: f64,
-    interval: Option<(f64, f64)>,
-    verdict: Significance,
-    decided: bool,
-}
-
 impl Entrant<'_> {
-    /// The lead over another: the factor by which it is better, in the figure's own direction.
-    fn lead_over(&self, other: &Self) -> Option<Lead> {
+    /// The lead over another, as all tables compute it: the factor by which it is better, in the
+    /// figure's own direction.
+    fn lead_over(&self, other: &Self) -> Option<RelativeTo> {
         let (new, base) = match self.metric.direction {
             Direction::Higher => (self, other),
             Direction::Lower | Direction::Neither => (other, self),
         };
-        let RelativeTo { ratio, low, high, verdict, decided, .. } =
-            RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
-        Some(Lead { ratio, interval: low.zip(high), verdict, decided })
+        RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))
     }
 }
 
@@ -299,6 +294,7 @@ impl Entrant<'_> {
 fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
     let lead = best.lead_over(second)?;
     let mark = match lead.verdict {
+        _ if lead.reason.is_some() => return Some(NOT_COMPARABLE.to_owned()),
         Significance::NotDistinguishable if lead.decided => {
             return Some(format!("{} equal to {}", best.name, second.name));
         }
@@ -309,9 +305,37 @@ fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
     Some(format!("{} {}x{mark} {}", best.name, format_factor(lead.ratio, lead.ratio), second.name))
 }
 
-/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many engines: the first with its ties, and the last.
-fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> Option<String> {
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB (not comparable with redb: void: debug-build)`.
+fn format_line(
+    role: &str,
+    all: &[Entrant<'_>],
+    unit: &str,
+    threads: Option<&str>,
+) -> Option<String> {
     let (best, others) = all.split_first().filter(|(best, _)| best.value > 0.0)?;
+    let (mut compared, mut apart) = (vec![*best], Vec::new());
+    for other in others {
+        match best.lead_over(other).and_then(|lead| lead.reason) {
+            Some(why) => apart.push((other.name, why)),
+            None => compared.push(*other),
+        }
+    }
+    let text = format_ranks(role, &compared, unit, threads)?;
+    let apart = group_equal(apart, |(_, a), (_, b)| a == b).into_iter().map(|same| {
+        let names: Vec<String> = same.iter().map(|(name, _)| (*name).to_owned()).collect();
+        format!(" ({NOT_COMPARABLE} with {}: {})", list(&names), same[0].1)
+    });
+    Some(text + &apart.collect::<String>())
+}
+
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many engines: the first with its ties, and the last.
+fn format_ranks(
+    role: &str,
+    all: &[Entrant<'_>],
+    unit: &str,
+    threads: Option<&str>,
+) -> Option<String> {
+    let (best, others) = all.split_first()?;
     let threads_text = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
     let figure = |entrant: &Entrant<'_>| format!("{} {unit}", units::si(entrant.value));
     let (mut equal, mut undecided, mut behind) = (Vec::new(), Vec::new(), Vec::new());
@@ -334,12 +358,12 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
     };
     // After the role's name and its colon, no second colon.
     let colon = if role.is_empty() { ":" } else { "" };
-    let times = |(other, lead): &(&Entrant<'_>, Option<Lead>)| {
+    let times = |(other, lead): &(&Entrant<'_>, Option<RelativeTo>)| {
         let ratio = lead.as_ref().map_or(best.value / other.value, |lead| lead.ratio);
         format_factor(ratio, ratio)
     };
-    let interval = |(_, lead): &(&Entrant<'_>, Option<Lead>)| {
-        let ends = lead.as_ref().and_then(|lead| lead.interval);
+    let interval = |(_, lead): &(&Entrant<'_>, Option<RelativeTo>)| {
+        let ends = lead.as_ref().and_then(|lead| lead.low.zip(lead.high));
         let words = |(low, high)| {
             format!(" ({} to {})", format_factor(low, low), format_factor(high, high))
         };
@@ -379,7 +403,7 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
 /// Lists the `others` that `last` is not surely behind: ` (undecided against redb)`.
 fn describe_ties<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'_>) -> String {
     let ties = others.filter_map(|other| {
-        let lead = other.lead_over(last)?;
+        let lead = other.lead_over(last).filter(|lead| lead.reason.is_none())?;
         (lead.verdict == Significance::NotDistinguishable).then_some((other.name, lead.decided))
     });
     let (equal, undecided): (Vec<_>, Vec<_>) = ties.partition(|(_, decided)| *decided);

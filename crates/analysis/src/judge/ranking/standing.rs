@@ -23,7 +23,8 @@ pub struct Standing {
     pub tied: bool,
     /// The value, as in the tables; null: no figure.
     pub value: Option<f64>,
-    /// Lower end of its range: of the median's interval, or below six trials of the trials' values.
+    /// Lower end of its range: of the median's interval, or below six trials of the trials' values;
+    /// null: one trial.
     pub low: Option<f64>,
     /// Upper end of the same range.
     pub high: Option<f64>,
@@ -37,6 +38,8 @@ pub struct Standing {
     pub ratio_to_best_high: Option<f64>,
     /// Whether it differs significantly from the best; null: no figure.
     pub verdict: Option<Significance>,
+    /// Whether it is decided that it differs from the best, or is equal to it within the margin.
+    pub decided: bool,
     /// What the engine loses in this class when the power goes; null: no torture record.
     pub lost: Option<Lost>,
     /// Why there is no figure, or not in all trials.
@@ -49,10 +52,10 @@ impl Standing {
             return Self { group: Some(index), ..Self::absent(engine, &void) };
         }
         let values: Vec<f64> = metric.per_trial.iter().flatten().copied().collect();
-        let (low, high) = metric.range().unzip();
+        let (low, high) = metric.range().filter(|_| values.len() > 1).unzip();
         let missing =
-            || group.describe_missing_figures(values.len()).or_else(|| metric.missing.clone());
-        let few = "no single trial has enough samples".to_owned();
+            || group.describe_missing_figures(Some(metric)).or_else(|| metric.missing.clone());
+        let few = || "no single trial has enough samples".to_owned();
         Self {
             group: Some(index),
             // As in the tables; but without the value of any trial there is nothing to compare.
@@ -61,7 +64,8 @@ impl Standing {
             high,
             n: values.len(),
             missing: match values.len() {
-                0 => Some(missing().unwrap_or(few)),
+                0 if metric.value.is_some() => Some(few()),
+                0 => Some(missing().unwrap_or_else(few)),
                 n if n < metric.per_trial.len() => missing(),
                 _ => None,
             },
@@ -84,6 +88,7 @@ impl Standing {
             ratio_to_best_low: None,
             ratio_to_best_high: None,
             verdict: None,
+            decided: false,
             lost: None,
             missing: Some(why.to_owned()),
         }
@@ -137,6 +142,7 @@ pub(super) fn rank_runners(
         let standing = &mut all[index].standing;
         (standing.rank, standing.tied) = (Some(leader + 1), tied);
         (standing.ratio_to_best, standing.verdict) = (best.ratio, Some(best.verdict));
+        standing.decided = best.decided;
         (standing.ratio_to_best_low, standing.ratio_to_best_high) = best.interval.unzip();
     }
     (with_figures > 0).then(|| all.into_iter().map(|runner| runner.standing).collect())
@@ -161,11 +167,13 @@ struct Gap {
     ratio: Option<f64>,
     interval: Option<(f64, f64)>,
     verdict: Significance,
+    decided: bool,
 }
 
 impl Gap {
     /// The gap of the best engine to itself.
-    const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
+    const NOTHING: Self =
+        Self { ratio: Some(1.0), interval: None, verdict: Significance::Base, decided: true };
 
     fn compare(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
         // The ratio says how many times worse, in either direction.
@@ -174,7 +182,8 @@ impl Gap {
         let (row, verdict) = judge((base.group, base.metric), (new.group, new.metric));
         let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
         let interval = row.as_ref().and_then(interval);
-        Self { ratio: row.and_then(|row| row.ratio), interval, verdict }
+        let decided = row.as_ref().is_some_and(|row| row.verdict.is_decided());
+        Self { ratio: row.and_then(|row| row.ratio), interval, verdict, decided }
     }
 }
 

@@ -44,6 +44,13 @@ pub enum Verdict {
     NotComparable,
 }
 
+impl Verdict {
+    /// Whether the two are known to differ, or to be equal within the margin.
+    pub(crate) fn is_decided(self) -> bool {
+        matches!(self, Self::Improved | Self::Regressed | Self::Changed | Self::Equal)
+    }
+}
+
 /// A figure of two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {

@@ -66,6 +66,6 @@ fn a_frozen_field_has_the_same_ranking_forever() {
     // Every engine of a class at every question, with a figure or a reason.
     for line in csv::Reader::from_reader(csv.as_bytes()).records() {
         let line = line.unwrap();
-        assert!(line[15].is_empty() != line[24].is_empty(), "{line:?}");
+        assert!(line[15].is_empty() != line[25].is_empty(), "{line:?}");
     }
 }
