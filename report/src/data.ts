@@ -64,7 +64,7 @@ export interface RoleRow {
 /** Whether a rate lasts. */
 export interface Validity {
   word: "sustained" | "burst" | "void";
-  /** Why it is void: a finding. */
+  /** Why it is a burst, or void: a finding; null: it is sustained. */
   reason: string | null;
 }
 

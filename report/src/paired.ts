@@ -58,14 +58,14 @@ function pairedFigure(view: View, one: Case, role: string, op: string | null): P
   const read = (each: Case) => (scheduled ? tailMetric(each, role, "p99", op) : rateMetric(each, role));
   const figures = [read(base), read(one)] as const;
   const pairs = figures[0] && figures[1] ? pairTrials(caseTrials(base, figures[0]), caseTrials(one, figures[1])) : [];
-  const own = areJudged(pairs, relative) ? pairs : [];
+  const own = !relative.reason && areJudged(pairs, relative) ? pairs : [];
   const question = questionLabel(view, role, one.threads, op);
   const names = { engine: one.engine, base: base.engine.name, question };
   return { ...names, relative, direction: scheduled ? "lower" : "higher", pairs: own, course: convergence(own) };
 }
 
 /** Formats the ratio of the figure; none where it is not judged. */
-export const formatRatioOf = ({ relative }: PairedFigure): string => (relative.reason ? NONE : `${formatFineRatio(relative.ratio)}×`);
+export const formatJudgedRatio = ({ relative }: PairedFigure): string => (relative.reason ? NONE : `${formatFineRatio(relative.ratio)}×`);
 
 /** Formats a ratio, with one more digit close to 1. */
 export const formatFineRatio = (value: number): string =>
@@ -86,7 +86,7 @@ export function formatVerdict({ relative, pairs }: PairedFigure): string {
   return (relative.verdict === "different" ? "decided" : "equal") + count;
 }
 
-/** Returns the sign of a decided ratio: to the right is better. */
+/** Returns the sign of a decided ratio: ▶ is better. */
 export const verdictSign = ({ relative, direction }: PairedFigure): string =>
   (relative.verdict !== "different" ? "" : (relative.ratio > 1) === (direction === "higher") ? "▶" : "◀");
 

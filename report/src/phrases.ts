@@ -24,10 +24,10 @@ export function rateLabel(view: View, role: string): string {
 /** Returns which rates are bursts and which figures are void, as sentences; empty: none. */
 export function flawNote(view: View): string {
   const isSeveral = view.work.roles.length > 1;
-  const flaws = view.cases.flatMap((one) => (one.run?.roles ?? []).map(({ role, validity }) =>
-    ({ word: validity?.word, reason: validity?.reason, role: isSeveral ? `${role} of ${one.engine.name}` : one.engine.name, engine: one.engine.name })));
-  const bursts = unique(flaws.filter(({ word }) => word === "burst").map(({ role }) => role));
-  const voids = unique(flaws.filter(({ word }) => word === "void").map(({ engine, reason }) => (reason ? `${engine} (${reason})` : engine)));
+  const cases = view.cases.filter((one) => !one.engine.loadGenerator);
+  const bursts = unique(cases.flatMap(({ engine, run }) => (run?.roles ?? [])
+    .filter((row) => row.validity?.word === "burst").map((row) => (isSeveral ? `${row.role} of ${engine.name}` : engine.name))));
+  const voids = unique(cases.flatMap(({ engine, group }) => (group.void == null ? [] : [`${engine.name} (${group.void})`])));
   return (bursts.length > 0 ? ` Burst, a rate that does not last: ${bursts.join(", ")}.` : "") + (voids.length > 0 ? ` Void: ${voids.join(", ")}.` : "");
 }
 

@@ -93,8 +93,8 @@ export function chosenWorks(model: Model, choice: Choice): Work[] {
 }
 
 /** Whether a figure of several workloads is drawn with this one: it is the first of them that is chosen. */
-export const isFirstChosen = (view: View, isOf: (work: Work) => boolean): boolean =>
-  chosenWorks(view.model, view.choice).find(isOf)?.id === view.work.id;
+export const isFirstChosen = (view: View, isMember: (work: Work) => boolean): boolean =>
+  chosenWorks(view.model, view.choice).find(isMember)?.id === view.work.id;
 
 /** Returns the chosen engines under test. */
 export function chosenEngines(model: Model, choice: Choice): Engine[] {

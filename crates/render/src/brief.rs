@@ -85,12 +85,12 @@ fn list_sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
     each.into_iter().map(|answer| (Some(answer.workload), answer.sentence)).collect()
 }
 
-/// A line for each finding that makes figures invalid.
+/// A line for each finding that makes figures invalid. Its evidence may name a path.
 fn list_invalid(summary: &Summary) -> impl Iterator<Item = String> {
     let invalid = summary.findings.iter().filter(|one| one.severity == Severity::Invalid);
     invalid.map(|finding| {
-        let (word, more) = (header::severity(finding.severity), header::more_cases(finding));
-        format!("{word} {}: {}{more}", finding.id.as_str(), finding.evidence)
+        let cases = units::pluralize(finding.cases.len().max(1), "case");
+        format!("{} {}: {cases}", header::severity(finding.severity), finding.id.as_str())
     })
 }
 
@@ -209,8 +209,7 @@ fn rate(row: &Row<'_>, figure: &Definition) -> String {
 
 /// The rate of a schedule.
 fn find_offered_rate(row: &Row<'_>) -> Option<f64> {
-    let (_, role) = row.role.filter(|(_, role)| role.open_loop)?;
-    role.metrics.value(&c::OFFERED_OPS_PER_S)
+    row.role.and_then(|(_, role)| role.offered_rate())
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
@@ -340,7 +339,7 @@ mod tests {
         worker.description.debug_build = true;
         let summary = fixture.summary();
         for text in [page(&summary), slack_message(&summary)] {
-            assert!(text.contains("INVALID debug-build: "), "{text}");
+            assert!(text.contains("INVALID debug-build: 1 case"), "{text}");
         }
     }
 

@@ -183,7 +183,7 @@ function cellElement(cell: Cell, isBase: boolean): HTMLElement {
     absolute,
     h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style: `left:${left}%;width:${Math.abs(cell.length) * 50}%` })),
     h("span", { class: "sign", "aria-hidden": "true" }, SIGNS[cell.worth]),
-    h("span", { class: "hidden" }, ALOUD[cell.worth]),
+    h("span", { class: "hidden" }, cell.words === "equal" ? "" : ALOUD[cell.worth]),
     h("span", { class: "words" }, cell.words));
 }
 

@@ -1,7 +1,7 @@
 // The axis of pairs, and the texts of verdicts.
 
 import { describe, expect, test } from "vitest";
-import { formatInterval, formatRatioOf, verdictSign, formatVerdict, type PairedFigure } from "../paired";
+import { formatInterval, formatJudgedRatio, verdictSign, formatVerdict, type PairedFigure } from "../paired";
 import { convergence } from "../judge";
 import type { Engine } from "../model";
 import { stripHeight, pairScale } from "./strips";
@@ -53,7 +53,7 @@ describe("the axis of pairs", () => {
 
 test("what is not judged has no ratio, and less time is better", () => {
   const void_ = createFigure([2, 2, 2, 2], null, null, { verdict: "spread_unknown", decided: false, reason: "void: debug-build" });
-  expect([formatRatioOf(void_), formatVerdict(void_)]).toEqual(["–", "not judged: void: debug-build"]);
+  expect([formatJudgedRatio(void_), formatVerdict(void_)]).toEqual(["–", "not judged: void: debug-build"]);
   expect(verdictSign({ ...createFigure([0.8], 0.7, 0.9), direction: "lower" })).toBe("▶");
 });
 

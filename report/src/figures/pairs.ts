@@ -6,9 +6,9 @@ import { h, type Child } from "../dom";
 import { createControl, type Drawing, type Figure } from "../drawing";
 import { legendMark } from "../filters";
 import { NONE } from "../format";
-import { unique } from "../model";
+import { latencyOps, unique } from "../model";
 import {
-  formatFineRatio, formatRatioOf, pairedFigures, questionLabel, formatInterval, verdictSign, formatVerdict, type PairedFigure,
+  formatFineRatio, formatJudgedRatio, pairedFigures, questionLabel, formatInterval, verdictSign, formatVerdict, type PairedFigure,
 } from "../paired";
 import { threadCounts, equalityShare, type View } from "../view";
 import { drawAxis, drawConvergence, hasCourses, stripHeight, pairsPicture, pairScale, drawStrip, type Scale } from "./strips";
@@ -31,7 +31,7 @@ const explainDecided = (view: View): string =>
 const HOW_CONVERGED = "As pairs came: the interval after 4, 5, 6 and more pairs, with 1 as a dashed line.";
 
 const NOTE = "A dot is a pair of trials, from top to bottom in the order in which they came; "
-  + "the whisker is the interval of their ratio, in which 1 is no difference.";
+  + "the whisker is the interval of their ratio, in which 1 is no difference. ▶ better, ◀ worse.";
 
 function draw(view: View): Drawing | null {
   const all = pairedFigures(view);
@@ -54,7 +54,7 @@ function draw(view: View): Drawing | null {
       words: 4,
       rows: all.map((one) => [
         one.engine.name, one.base, one.question, formatVerdict(one),
-        formatRatioOf(one), formatInterval(one),
+        formatJudgedRatio(one), formatInterval(one),
         one.pairs.length > 0 ? String(one.pairs.length) : NONE,
         one.pairs.map((pair) => formatFineRatio(pair.ratio)).join(", "),
       ]),
@@ -65,7 +65,7 @@ function draw(view: View): Drawing | null {
 /** Returns the question of the first role with the most threads, which the run's answer is about. */
 function defaultQuestion(view: View, questions: string[]): string {
   const [first = ""] = view.work.roles;
-  const words = questionLabel(view, first, threadCounts(view).at(-1) ?? null);
+  const words = questionLabel(view, first, threadCounts(view).at(-1) ?? null, latencyOps(view.cases, first)[0] ?? null);
   return questions.includes(words) ? words : questions[0] ?? "";
 }
 
@@ -104,7 +104,7 @@ function pairRow(one: PairedFigure, name: Child[], courses: boolean, scale: Scal
     h("th", { scope: "row" }, ...name),
     h("td", { class: "plot" }, drawStrip(one, scale, theme)),
     courses ? h("td", { class: "convergence" }, drawConvergence(one, stripHeight(one), theme) ?? NONE) : null,
-    h("td", { class: "number ratio" }, sign, formatRatioOf(one)),
+    h("td", { class: "number ratio" }, sign, formatJudgedRatio(one)),
     h("td", { class: "number range" }, formatInterval(one)),
     h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, formatVerdict(one)));
 }

@@ -38,7 +38,7 @@ function draw(view: View): Drawing | null {
   const engines = view.engines.length > ENGINES_MAX ? view.engines : baseFirst(view.engines, base);
   const buildBoard = () => boardRows(engines, rows, base);
   const several = view.engines.length > 1;
-  const incomparable = unique(rows.flatMap((row) => row.incomparable ?? []));
+  const incomparable = unique(rows.flatMap((row) => (row.incomparable ? [`${row.name} (${row.incomparable})`] : [])));
   return {
     title: several ? `Scoreboard: against ${base.name}` : "Scoreboard",
     note: (several ? "▶ better, ◀ worse, ~ undecided, ? too few trials. " : "") + `Medians of ${trialsNote(view)}.${flawNote(view)}`,
@@ -84,9 +84,9 @@ function scoreboardRows(view: View): Row[] {
     const relatives = new Map<string, Relative>(), uncompared = new Set<string>();
     const findCase = (engine: Engine | null) => view.cases.find((one) => one.engine.id === engine?.id && one.threads === threads);
     const base = findCase(baseEngine(view.engines));
-    // Data has its size, however it was written; other figures are compared where the first role's rates are.
-    const work = size ? null : view.work.load ? "load" : view.work.roles[0] ?? null;
-    const findRelative = (one: Case | undefined) => (one && work != null ? relativeRate(one, work) : null);
+    // Data has its size, however it was written; other figures are compared where the rate of a role is.
+    const roles = size ? [] : view.work.load ? ["load"] : view.work.roles;
+    const findRelative = (one: Case | undefined) => (one ? roles.map((role) => relativeRate(one, role)).find((relative) => relative != null) : null);
     for (const engine of view.engines) {
       const one = findCase(engine), relative = one ? judged(one) : null;
       metrics.set(engine.id, one ? read(one) : null);
@@ -94,7 +94,7 @@ function scoreboardRows(view: View): Row[] {
       if (relative && relative.base === base?.group.label) relatives.set(engine.id, relative);
       // A filter may hide the base: engines that have the same one did the same work.
       const own = findRelative(one);
-      if (work != null && (!own || own.base !== findRelative(base)?.base)) uncompared.add(engine.id);
+      if (roles.length > 0 && (!own || own.base !== findRelative(base)?.base)) uncompared.add(engine.id);
     }
     if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, groups, relatives, uncompared, incomparable });
   };
@@ -112,7 +112,7 @@ function scoreboardRows(view: View): Row[] {
   view.work.roles.forEach((role, place) => {
     // The first role is swept. For the others, which run next to it, the ends of the sweep are enough.
     const shownCounts = counts.length === 0 ? [null] : place === 0 ? counts : [...new Set([counts[0] ?? null, last])];
-    const judgement: Judgement = isScheduled(view.cases, role) ? { incomparable: SCHEDULED } : { judged: (one) => relativeRate(one, role) };
+    const judgement: Judgement = view.engines.length > 1 && isScheduled(view.cases, role) ? { incomparable: SCHEDULED } : { judged: (one) => relativeRate(one, role) };
     for (const threads of shownCounts) addRow(rateLabel(view, role) + suffixAt(role, threads), threads, (one) => rateMetric(one, role), judgement);
   });
   for (const role of view.work.roles) {

@@ -7,7 +7,7 @@ import { formatRatio } from "../format";
 import type { Interval } from "../judge";
 import { formatCoordinate, truncate } from "../layout";
 import { unique } from "../model";
-import { formatFineRatio, formatRatioOf, figureColour, formatInterval, verdictSign, formatVerdict, type PairedFigure } from "../paired";
+import { formatFineRatio, formatJudgedRatio, figureColour, formatInterval, verdictSign, formatVerdict, type PairedFigure } from "../paired";
 
 export interface Scale {
   /** The ends of the axis. */
@@ -109,7 +109,7 @@ export function drawStrip(one: PairedFigure, scale: Scale, theme: Theme): SVGEle
   const ratios = pairs.map((pair) => formatFineRatio(pair.ratio)).join(", ") || "not known";
   const subject = `${one.engine.name} over ${one.base}, ${one.question}`;
   const mean = { stroke: theme.text, "stroke-width": "2.4", class: "mean" };
-  return createStrip(height, `${subject}: ${formatRatioOf(one)}, interval ${formatInterval(one)}`,
+  return createStrip(height, `${subject}: ${formatJudgedRatio(one)}, interval ${formatInterval(one)}`,
     svg("desc", {}, `Its pairs in order: ${ratios}`),
     ...scale.ticks.map((tick) =>
       verticalLine(tick, 0, height, { stroke: tick === 1 ? theme.faint : theme.grid })),
@@ -162,7 +162,7 @@ export function pairsPicture(paired: PairedFigure[], scale: Scale, theme: Theme)
   const drawRow = (one: PairedFigure): SVGElement[] => {
     const top = y, height = stripHeight(one), base = top + height / 2 + 4;
     y += height + 4;
-    const value = `${verdictSign(one)} ${formatRatioOf(one)}`;
+    const value = `${verdictSign(one)} ${formatJudgedRatio(one)}`;
     const label = `${value} (${formatInterval(one)}), ${formatVerdict(one)}`;
     return [
       text(8, base, truncate(one.engine.name, 18)),

@@ -77,6 +77,7 @@ function spotGaps(view: View, cases: Case[], price: Price, role: string): Gap[] 
     if (own.length === 0) return [{ engine, at: null, why: missingReason(undefined, null) }];
     return own.flatMap((one): Gap[] => {
       const rate = rateMetric(one, role), metric = price.read(one, role, null), at = several ? one.threads : null;
+      if (one.group.void != null) return [{ engine, at, why: `void: ${one.group.void}` }];
       if (rate?.value == null) return [{ engine, at, why: missingReason(one, rate) }];
       if (metric?.value == null) return [{ engine, at, why: missingReason(one, metric) }];
       return isHidden(price, metric.value) ? [{ engine, at, why: ZERO_ON_LOG_AXIS }] : [];
@@ -87,12 +88,13 @@ function spotGaps(view: View, cases: Case[], price: Price, role: string): Gap[] 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "tradeoff");
+  const all = view.cases.filter((one) => !one.engine.loadGenerator);
   // A void figure beats nothing.
-  const cases = view.cases.filter((one) => !one.engine.loadGenerator && one.group.void == null);
+  const cases = all.filter((one) => one.group.void == null);
   const { prices: kinds, why } = comparablePrices(cases);
   const prices = kinds.flatMap((price) => (price.byOp ? latencyOps(cases, role.value).map((op): Price =>
     ({ ...price, title: op == null ? price.title : `${op} ${price.title}`, read: (one, role) => price.read(one, role, op) })) : [price]));
-  const list = prices.map((price): Panel => ({ price, gaps: spotGaps(view, cases, price, role.value), spots: cases.flatMap((one): Spot[] => {
+  const list = prices.map((price): Panel => ({ price, gaps: spotGaps(view, all, price, role.value), spots: cases.flatMap((one): Spot[] => {
     const x = rateMetric(one, role.value)?.value, y = price.read(one, role.value, null)?.value;
     return x == null || y == null || x <= 0 || isHidden(price, y) ? [] : [{ one, x, y }];
   }) })).filter((panel) => panel.spots.length > 1);

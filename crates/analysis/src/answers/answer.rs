@@ -131,6 +131,9 @@ impl<'s> Setting<'s> {
     /// The sentence of a phase that opens the engines; none for any other phase.
     fn opening_sentence(&self, chosen: &[&'s Group], phase: &str) -> Option<String> {
         let time = |group: &&'s Group| {
+            if group.describe_void().is_some() {
+                return None;
+            }
             let role = group.run(phase)?.roles.first()?;
             Some((self.name(group), role.metrics.value(&c::SERVICE_MEAN)?))
         };
@@ -163,7 +166,7 @@ impl<'s> Setting<'s> {
     fn role_clause(&self, chosen: &[&'s Group], phase: &str, role: usize) -> Option<String> {
         let row = chosen[0].run(phase)?.roles.get(role)?;
         if row.open_loop {
-            let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
+            let offered = row.offered_rate();
             let each = row.metrics_by_operation().enumerate().filter_map(|(op, (name, _))| {
                 let response = |group: &'s Group| {
                     let row = group.run(phase)?.roles.get(role)?;

@@ -12,6 +12,9 @@ use serde::Serialize;
 /// The option of a drive's worker that selects the calls for its I/O.
 const METHOD: &str = "io";
 
+/// How the I/O of a trace begins, in words.
+const REPLAY: &str = "replay";
+
 /// Names of the drive worker's own reports, among its counters.
 const HOW: &str = "how";
 const WRITTEN: &str = "written_in_full";
@@ -37,6 +40,11 @@ pub struct DriveJob {
 }
 
 impl DriveJob {
+    /// Whether it replays a trace.
+    pub fn is_replay(&self) -> bool {
+        self.io.starts_with(REPLAY)
+    }
+
     /// The job of a drive's case; none for an engine's.
     pub(crate) fn from_case(
         case: &Case,
@@ -75,7 +83,7 @@ fn io(mix: &Mix) -> String {
     }
     let replays = mix.roles.first().is_some_and(|role| role.replay.is_some());
     let order = match mix.entries().next().map(|entry| &entry.keys) {
-        _ if replays => "replay",
+        _ if replays => REPLAY,
         Some(Choice::Sequential { step: 1 }) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",

@@ -133,8 +133,7 @@ const COLUMNS: &[Column] = &[
     sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("MB/s", |line| {
-        // Discards among other I/Os move no bytes.
-        if line.row.value(&c::USER_BYTES_PER_S).is_some_and(|bytes| bytes > 0.0) {
+        if line.row.replayed_bytes_per_s().is_some() {
             return line.figure_as(&c::USER_BYTES_PER_S, |bytes| ratio(bytes / 1e6));
         }
         let Some(bytes) = line.row.block_bytes() else { return "-".to_owned() };

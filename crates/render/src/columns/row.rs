@@ -2,6 +2,7 @@
 
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::block_io::{IoRow, PhaseIo};
+use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::efficiency::Efficiency;
 use kvdyno_analysis::figures::explain::Explained;
 use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
@@ -153,6 +154,13 @@ impl<'s> Row<'s> {
     /// Bytes of each of the bare drive's I/Os; a flush moves none.
     pub(crate) fn block_bytes(&self) -> Option<u64> {
         self.job().map(|job| job.block_bytes).filter(|_| self.op() != FLUSH)
+    }
+
+    /// The bytes that the I/Os of a trace moved per second: they differ in size, and its discards
+    /// move none. None for other jobs, whose I/Os are of one size.
+    pub(crate) fn replayed_bytes_per_s(&self) -> Option<f64> {
+        self.job().filter(|job| job.is_replay())?;
+        self.value(&c::USER_BYTES_PER_S).filter(|bytes| *bytes > 0.0)
     }
 
     /// Its standing against the bare drive.

@@ -367,7 +367,7 @@ pub(super) fn capitalise(name: &str) -> String {
 /// `Readers, get/s`; with an offered rate `Readers at 2,000/s`.
 fn title(role: &RoleRow) -> String {
     let name = capitalise(&role.role);
-    match role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop) {
+    match role.offered_rate() {
         Some(rate) => format!("{name} at {}/s", format_count(rate)),
         None => format!("{name}, {}/s", role.mix),
     }

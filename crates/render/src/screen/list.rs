@@ -107,10 +107,9 @@ const DRIVE: [DriveColumn; 13] = [
     ("spread %", Side::Right, |row| format_spread(row.metric(&c::OPS_PER_S))),
     (OVER_VOLUME, Side::Right, |row| ratio_cell(row.relative_volume())),
     ("MB/s", Side::Right, |row| {
-        // The blocks of a trace differ, and discards move no bytes.
-        let moved = row.metrics.value(&c::USER_BYTES_PER_S).filter(|bytes| *bytes > 0.0);
         let blocks = || Some(row.value(&c::OPS_PER_S)? * row.block_bytes()? as f64);
-        moved.or_else(blocks).map_or_else(|| "-".to_owned(), |bytes| ratio(bytes / 1e6))
+        let bytes = row.replayed_bytes_per_s().or_else(blocks);
+        bytes.map_or_else(|| "-".to_owned(), |bytes| ratio(bytes / 1e6))
     }),
     ("p50 us", Side::Right, |row| latency(row, &c::SERVICE_P50)),
     ("p99 us", Side::Right, |row| latency(row, &c::SERVICE_P99)),

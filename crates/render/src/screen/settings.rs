@@ -189,8 +189,7 @@ fn run_rows<'s>(
 }
 
 fn offered_rate(role: &RoleRow) -> Option<u64> {
-    let rate = role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop)?;
-    Some(rate.round() as u64)
+    role.offered_rate().map(|rate| rate.round() as u64)
 }
 
 /// The load of the same engine and setting.
@@ -281,7 +280,8 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     }
     columns.push(right_column("ops/s", |row| {
         let rate = figure(row.group, row.clients.map(|clients| clients.metrics), &c::OPS_PER_S);
-        let validity = row.clients.and_then(|clients| clients.role.validity.as_ref());
+        let measured = row.clients.filter(|clients| clients.metrics.value(&c::OPS_PER_S).is_some());
+        let validity = measured.and_then(|clients| clients.role.validity.as_ref());
         match validity.map(|validity| validity.word) {
             Some(ValidityWord::Burst) => format!("{rate} burst"),
             Some(ValidityWord::Void) => format!("{rate} void"),

@@ -190,8 +190,8 @@ fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
         |group| group.volume.clone().unwrap_or_default(),
         // Points of a search for a rate differ in nothing else.
         |group| {
-            let roles = group.runs.iter().flat_map(|run| &run.roles).filter(|role| role.open_loop);
-            let rates = roles.filter_map(|role| role.metrics.value(&c::OFFERED_OPS_PER_S));
+            let roles = group.runs.iter().flat_map(|run| &run.roles);
+            let rates = roles.filter_map(RoleRow::offered_rate);
             unique(rates.map(|rate| format!("{} offered", units::rate(rate)))).join(" and ")
         },
     ];

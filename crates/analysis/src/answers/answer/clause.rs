@@ -39,6 +39,9 @@ impl Figure<'_> {
 
 impl<'s> Standing<'s> {
     pub(super) fn new(label: &'s str, group: &'s Group, metric: Option<&'s Metric>) -> Self {
+        if let Some(void) = group.describe_void() {
+            return Self { label, figure: Err(format!("is {void}")), fate: None };
+        }
         let figure = metric.and_then(|metric| Some(Figure { value: metric.value?, group, metric }));
         let why = || {
             let missing = metric.and_then(|metric| metric.missing.clone());
@@ -74,7 +77,7 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             Comparison::Unsure(times, why) => {
                 format!("{best} {verb} {times} times as many {noun} per second as {other} ({why})")
             }
-            Comparison::Apart(why) => format!(
+            Comparison::NotComparable(why) => format!(
                 "{best} {verb} {} {noun} per second, {other} {}: {NOT_COMPARABLE} ({why})",
                 figure.format_spread(),
                 other_figure.format_spread()
@@ -167,7 +170,7 @@ enum Comparison {
     /// The factor, and why it is uncertain.
     Unsure(String, String),
     /// Why the two are not comparable.
-    Apart(String),
+    NotComparable(String),
 }
 
 impl Comparison {
@@ -189,7 +192,7 @@ fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
     };
     let ratio = relative.ratio;
     if let Some(why) = relative.reason {
-        return Comparison::Apart(why);
+        return Comparison::NotComparable(why);
     }
     match relative.verdict {
         Significance::NotDistinguishable if relative.decided => Comparison::Equal,
@@ -216,7 +219,7 @@ fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
 fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
     let (mut times, mut equal, mut undecided) = (vec![], vec![], vec![]);
     let (mut unsure, mut idle, mut apart) = (vec![], vec![], vec![]);
-    let (mut reasons, mut obstacles) = (Vec::new(), Vec::new());
+    let (mut whys, mut whys_apart) = (Vec::new(), Vec::new());
     for (label, other) in others {
         match compare(best, other) {
             Comparison::Equal => equal.push((*label).to_owned()),
@@ -225,21 +228,21 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
             Comparison::Times(more) => times.push(format!("{more} times {label}")),
             Comparison::Unsure(more, why) => {
                 unsure.push(format!("{more} times {label}"));
-                reasons.push(why);
+                whys.push(why);
             }
-            Comparison::Apart(why) => {
+            Comparison::NotComparable(why) => {
                 apart.push((*label).to_owned());
-                obstacles.push(why);
+                whys_apart.push(why);
             }
         }
     }
     let join = |whys: Vec<String>| format!(" ({})", unique(whys).join("; "));
     let clauses = [
         (times, String::new(), String::new()),
-        (unsure, String::new(), join(reasons)),
+        (unsure, String::new(), join(whys)),
         (equal, "equal to ".to_owned(), String::new()),
         (undecided, "undecided against ".to_owned(), String::new()),
-        (apart, "not comparable with ".to_owned(), join(obstacles)),
+        (apart, format!("{NOT_COMPARABLE} with "), join(whys_apart)),
         (idle, String::new(), ": none".to_owned()),
     ];
     let clauses = clauses.into_iter().filter(|(labels, ..)| !labels.is_empty());

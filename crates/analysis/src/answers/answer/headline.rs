@@ -90,11 +90,9 @@ fn join_leaders(leaders: Vec<(String, String)>) -> String {
 fn format_fates(figures: &Figures) -> Option<String> {
     let groups = figures.groups.iter().filter(|group| group.competes());
     let fate = |group: &Group| {
-        Some(format!(
-            "{} {}",
-            title(&figures.engines, group),
-            group.describe_missing_figures(None)?
-        ))
+        let void = || Some(format!("is {}", group.describe_void()?));
+        let fate = group.describe_missing_figures(None).or_else(void)?;
+        Some(format!("{} {fate}", title(&figures.engines, group)))
     };
     let mut fates = unique(groups.filter_map(fate));
     fates.truncate(FATES_MAX);
@@ -168,12 +166,14 @@ impl<'s> Setting<'s> {
             return format_line("", &entrants, "instructions/op", None);
         }
         let several = run.roles.len() > 1;
+        let valid: Vec<&'s Group> =
+            chosen.iter().copied().filter(|group| group.describe_void().is_none()).collect();
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
             let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.get(role)?.metrics);
             let name = if several { format!("{}: ", row.role) } else { String::new() };
-            let rows = self.role_rows(&chosen, phase, role);
+            let rows = self.role_rows(&valid, phase, role);
             if row.open_loop {
-                let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
+                let rate = row.offered_rate().map(units::rate);
                 let entrants = self.rank_entrants(&chosen, metrics, row.p99());
                 let p99 = entrants.first().and_then(|first| p99(first.name, &rows, true));
                 let all: Vec<String> =
@@ -228,7 +228,7 @@ impl<'s> Setting<'s> {
         phase.into_iter().chain(list_settings(self.figures, self.groups[0], true)).collect()
     }
 
-    /// The groups that have a value, the best first.
+    /// The groups that have a valid figure, the best first.
     fn rank_entrants(
         &self,
         groups: &[&'s Group],
@@ -236,7 +236,7 @@ impl<'s> Setting<'s> {
         figure: &Definition,
     ) -> Vec<Entrant<'s>> {
         let entrant = |group: &&'s Group| {
-            let metric = metrics(group)?.get(figure)?;
+            let metric = metrics(group)?.get(figure).filter(|_| group.describe_void().is_none())?;
             Some(Entrant { name: self.name(group), group, metric, value: metric.value? })
         };
         let mut all: Vec<Entrant<'s>> = groups.iter().filter_map(entrant).collect();
@@ -247,20 +247,22 @@ impl<'s> Setting<'s> {
         all
     }
 
-    /// `; redb did not fit`.
+    /// `; redb did not fit, RocksDB is void: debug-build`.
     fn missing(&self, chosen: &[&Group], phase: &str) -> String {
-        let has = |group: &&&Group| {
+        let has = |group: &&Group| {
             group
                 .run(phase)
                 .is_some_and(|run| run.roles.iter().any(|role| role.metrics.has_values()))
         };
         let fate = |group: &&Group| {
-            let fate = group.describe_missing_figures(None)?;
-            let word = fate.split(" (0 of ").next().unwrap_or(&fate);
-            Some(format!("{} {word}", self.name(group)))
+            let name = self.name(group);
+            if let Some(void) = group.describe_void() {
+                return Some(format!("{name} is {void}"));
+            }
+            let fate = group.describe_missing_figures(None).filter(|_| !has(group))?;
+            Some(format!("{name} {}", fate.split(" (0 of ").next().unwrap_or(&fate)))
         };
-        let fates: Vec<String> =
-            chosen.iter().filter(|group| !has(group)).filter_map(fate).collect();
+        let fates: Vec<String> = chosen.iter().filter_map(fate).collect();
         match fates.len() {
             0 => String::new(),
             1..=FATES_MAX => format!("; {}", fates.join(", ")),
@@ -305,7 +307,7 @@ fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
     Some(format!("{} {}x{mark} {}", best.name, format_factor(lead.ratio, lead.ratio), second.name))
 }
 
-/// `RocksDB: 20.0 k ops/s, 2.1x LMDB (not comparable with redb: void: debug-build)`.
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB (not comparable with redb: ...)`.
 fn format_line(
     role: &str,
     all: &[Entrant<'_>],

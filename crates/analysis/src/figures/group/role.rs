@@ -86,6 +86,11 @@ impl RoleRow {
         (backlog > few && backlog > due * BEHIND).then_some(rate.value).flatten()
     }
 
+    /// The rate of its schedule, per second; none: it works as fast as it can.
+    pub fn offered_rate(&self) -> Option<f64> {
+        self.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| self.open_loop)
+    }
+
     /// The percentile that stands for its latencies: of response times where it has a schedule.
     pub fn p99(&self) -> &'static Definition {
         if self.open_loop { &c::RESPONSE_P99 } else { &c::SERVICE_P99 }

@@ -38,7 +38,8 @@ pub struct Standing {
     pub ratio_to_best_high: Option<f64>,
     /// Whether it differs significantly from the best; null: no figure.
     pub verdict: Option<Significance>,
-    /// Whether it is decided that it differs from the best, or is equal to it within the margin.
+    /// Whether it is decided that it differs from the best, or is equal to it within the margin;
+    /// true for the best itself.
     pub decided: bool,
     /// What the engine loses in this class when the power goes; null: no torture record.
     pub lost: Option<Lost>,
