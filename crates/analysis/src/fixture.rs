@@ -200,6 +200,11 @@ impl Fixture {
         self.cases.iter_mut().find(|case| case.record.case.id.ends_with(name)).unwrap()
     }
 
+    /// Makes the figures of a case void: its worker is a debug build.
+    pub fn make_void(&mut self, name: &str) {
+        self.case(name).record.worker.as_mut().unwrap().description.debug_build = true;
+    }
+
     /// Writes the run into a temporary directory and reads its summary.
     pub fn summary(&self) -> crate::answers::summary::Summary {
         let dir = make_dir();

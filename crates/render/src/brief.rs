@@ -85,7 +85,7 @@ fn list_sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
     each.into_iter().map(|answer| (Some(answer.workload), answer.sentence)).collect()
 }
 
-/// A line for each finding that makes figures invalid. Its evidence may name a path.
+/// A line for each finding that makes figures invalid, without its evidence: that may name a path.
 fn list_invalid(summary: &Summary) -> impl Iterator<Item = String> {
     let invalid = summary.findings.iter().filter(|one| one.severity == Severity::Invalid);
     invalid.map(|finding| {
@@ -335,8 +335,7 @@ mod tests {
     #[test]
     fn a_message_says_which_figures_are_void() {
         let mut fixture = Fixture::with_trials(4);
-        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
-        worker.description.debug_build = true;
+        fixture.make_void("rocksdb_t1_r1");
         let summary = fixture.summary();
         for text in [page(&summary), slack_message(&summary)] {
             assert!(text.contains("INVALID debug-build: 1 case"), "{text}");

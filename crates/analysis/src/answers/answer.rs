@@ -131,7 +131,7 @@ impl<'s> Setting<'s> {
     /// The sentence of a phase that opens the engines; none for any other phase.
     fn opening_sentence(&self, chosen: &[&'s Group], phase: &str) -> Option<String> {
         let time = |group: &&'s Group| {
-            if group.describe_void().is_some() {
+            if group.is_void() {
                 return None;
             }
             let role = group.run(phase)?.roles.first()?;

@@ -200,7 +200,7 @@ fn row(
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
     // Void figures miss nothing; a trial that did not fit its RAM has none.
     let counts =
-        |trial: &&JudgedTrial| group.void.is_none() || trial.values.iter().all(Option::is_none);
+        |trial: &&JudgedTrial| !group.is_void() || trial.values.iter().all(Option::is_none);
     let missed = unique(trials.iter().filter(counts).filter_map(|trial| match &trial.verdict {
         TargetVerdict::Missed(why) => why.clone(),
         _ => None,
@@ -220,7 +220,7 @@ fn row(
     let any = |meets: Meets| conditions.iter().any(|condition| condition.meets == meets);
     let (meets, reason) = match (missed, void) {
         (Some(why), _) => (Meets::No, Some(why)),
-        _ if group.void.is_some() => (Meets::Undecided, group.describe_void()),
+        _ if group.is_void() => (Meets::Undecided, group.describe_void()),
         _ if any(Meets::No) => (Meets::No, None),
         (None, Some(why)) => (Meets::Undecided, Some(why)),
         _ if all(Meets::Yes) => (Meets::Yes, None),
@@ -240,7 +240,7 @@ fn row(
         conditions,
         trials: ended.len(),
         more_trials: more_trials
-            .filter(|_| meets == Meets::Undecided && group.void.is_none())
+            .filter(|_| meets == Meets::Undecided && !group.is_void())
             .and_then(|more| more.into_iter().max()),
         reason,
     }
@@ -295,8 +295,7 @@ mod tests {
     }
 
     fn void(fixture: &mut Fixture) {
-        let case = fixture.case("rocksdb_t1_r1");
-        case.record.worker.as_mut().unwrap().description.debug_build = true;
+        fixture.make_void("rocksdb_t1_r1");
     }
 
     #[test]

@@ -316,8 +316,13 @@ impl Group {
         self.power_loss.map_or("", PowerLoss::as_str)
     }
 
+    /// Whether a finding makes its figures invalid.
+    pub fn is_void(&self) -> bool {
+        self.void.is_some()
+    }
+
     /// Why its figures are void, in words; none: they are valid.
-    pub fn describe_void(&self) -> Option<String> {
+    pub(crate) fn describe_void(&self) -> Option<String> {
         self.void.as_ref().map(|finding| format!("void: {finding}"))
     }
 

@@ -109,8 +109,7 @@ mod tests {
     #[test]
     fn what_a_finding_makes_invalid_is_neither_judged_nor_ranked() {
         let mut fixture = Fixture::with_trials(4);
-        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
-        worker.description.debug_build = true;
+        fixture.make_void("rocksdb_t1_r1");
         let summary = fixture.summary();
         let void = |group: &&Group| group.engine == "rocksdb" && group.threads == Some(1);
         let group = summary.groups.iter().find(void).unwrap();

@@ -31,7 +31,7 @@ docs/suites.md explains further settings.
 `kvdyno run quick` is a different command: it runs the built-in suite called quick.")]
 pub(crate) struct QuickArgs {
     /// The engines to compare; lmdb and rocksdb by default. `kvdyno engines` lists the installed
-    /// ones; rocksdb@9.10.0 is one version
+    /// ones, and `rocksdb@9.10.0` is one of its versions
     #[arg(value_name = "ENGINE")]
     pub(crate) engines: Vec<String>,
     /// Number of records, e.g. 10M [default: as many as fit into a size chosen for this host, at

@@ -416,8 +416,7 @@ fn a_sentence_is_wrapped_and_only_its_end_is_cut() {
 fn a_void_ratio_among_three_engines_is_not_one_of_too_few_trials() {
     let mut fixture = distinct(4);
     more_engines(&mut fixture, &["third"]);
-    let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
-    worker.description.debug_build = true;
+    fixture.make_void("rocksdb_t1_r1");
     let summary = fixture.summary();
     let text = screen(&summary);
     let row = text.lines().find(|line| line.starts_with("  1 thread ")).unwrap();

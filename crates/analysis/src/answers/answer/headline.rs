@@ -167,7 +167,7 @@ impl<'s> Setting<'s> {
         }
         let several = run.roles.len() > 1;
         let valid: Vec<&'s Group> =
-            chosen.iter().copied().filter(|group| group.describe_void().is_none()).collect();
+            chosen.iter().copied().filter(|group| !group.is_void()).collect();
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
             let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.get(role)?.metrics);
             let name = if several { format!("{}: ", row.role) } else { String::new() };
@@ -236,7 +236,7 @@ impl<'s> Setting<'s> {
         figure: &Definition,
     ) -> Vec<Entrant<'s>> {
         let entrant = |group: &&'s Group| {
-            let metric = metrics(group)?.get(figure).filter(|_| group.describe_void().is_none())?;
+            let metric = metrics(group)?.get(figure).filter(|_| !group.is_void())?;
             Some(Entrant { name: self.name(group), group, metric, value: metric.value? })
         };
         let mut all: Vec<Entrant<'s>> = groups.iter().filter_map(entrant).collect();

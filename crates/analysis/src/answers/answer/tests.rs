@@ -231,8 +231,7 @@ fn no_sentence_compares_void_figures() {
     // The faster one, and the slower one.
     for (void, name, valid) in [("lmdb", "LMDB", "RocksDB"), ("rocksdb", "RocksDB", "LMDB")] {
         let mut fixture = Fixture::with_trials(4);
-        let worker = fixture.case(&format!("{void}_t1_r1")).record.worker.as_mut().unwrap();
-        worker.description.debug_build = true;
+        fixture.make_void(&format!("{void}_t1_r1"));
         let summary = fixture.summary();
         let headline = &summary.answer[0];
         assert!(headline.starts_with(&format!("readers: {valid} ")), "{headline}");

@@ -237,8 +237,7 @@ mod tests {
     fn a_run_that_is_void_judges_no_commit() {
         let mut fixture = Fixture::new();
         assert_eq!(name_trouble(record(&fixture).figures.verdict), None);
-        let worker = fixture.case("rocksdb_t1_r1").record.worker.as_mut().unwrap();
-        worker.description.debug_build = true;
+        fixture.make_void("rocksdb_t1_r1");
         let void = name_trouble(record(&fixture).figures.verdict);
         assert_eq!(void, Some("a finding makes its figures void"));
         assert_eq!(name_trouble(Exit::EngineFailed), Some("a case failed"));
